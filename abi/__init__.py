@@ -1,0 +1,24 @@
+"""abi: tools, prompts, agents and intents as triples; validated by SHACL; asked by SPARQL, search and chat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = ["Workspace", "tool"]
+
+if TYPE_CHECKING:
+    from abi.records.decorator import tool
+    from abi.workspace import Workspace
+
+_HOMES = {"Workspace": "abi.workspace", "tool": "abi.records.decorator"}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first asked for, so that `import abi` costs nothing."""
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'abi' has no attribute {name!r}")

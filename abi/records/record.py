@@ -1,0 +1,202 @@
+"""The typed form of everything that a catalog file can hold.
+
+A record is what a reader makes of a file and what `abi.graph.mapping` makes of triples; both give the same object.
+References to other records (`tools`, `agents`, a prompt, an intent's target) are names, or IRIs where a record
+has an IRI that was not minted from its name.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+__all__ = [
+    "KINDS",
+    "AgentSpecification",
+    "AnyRecord",
+    "Intent",
+    "IntentScope",
+    "IntentType",
+    "JinjaPrompt",
+    "Kind",
+    "Parameter",
+    "PythonFunction",
+    "RawPrompt",
+    "Record",
+    "Source",
+    "SparqlQuery",
+    "SystemPrompt",
+    "ToolSelector",
+]
+
+Kind = Literal["python_function", "sparql_query", "raw_prompt", "jinja_prompt", "agent", "intent"]
+Family = Literal["tool", "prompt", "agent", "intent"]
+IntentType = Literal["agent", "tool", "raw"]
+IntentScope = Literal["all", "direct"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(_Strict):
+    """Where a record was read from. `path` is relative to the workspace, with forward slashes."""
+
+    path: str
+    line: int = 1
+    content_hash: str = ""
+    """sha256 of the file's bytes, in hex."""
+    commit: str | None = None
+    """The last git commit that touched the file; never part of change detection."""
+
+
+class Parameter(_Strict):
+    """One argument of a tool or of a prompt template.
+
+    Exactly one of `datatype` (an XSD IRI; rdf:JSON for a structured value) and `value_class` (an OWL class: the
+    argument is an individual of it, given as IRI, label, alternative label or code) is set.
+    """
+
+    name: str
+    description: str = ""
+    datatype: str | None = None
+    value_class: str | None = None
+    required: bool = True
+    default: JsonValue = None
+    enum: list[JsonValue] = []
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    pattern: str | None = None
+    examples: list[JsonValue] = []
+    filled_from: Literal["principal"] | None = None
+    position: int = 0
+
+
+class ToolSelector(_Strict):
+    """How a prompt names tools: by `name` or by `query`, and by annotations. `limit` 0 means all."""
+
+    name: str | None = None
+    query: str | None = None
+    annotations: str | None = None
+    limit: int = 1
+
+
+class Record(_Strict):
+    """What all records share. `kind` is the `record_kind` of the file; `family` decides the IRI and the name space."""
+
+    family: ClassVar[Family]
+
+    name: str
+    description: str
+    annotations: dict[str, str] = {}
+    secrets: list[str] = []
+    """Names to look secrets up by; never values."""
+    extras: dict[str, JsonValue] = {}
+    """Keys of the file that abi does not know: kept, and warned about."""
+    source: Source | None = None
+
+
+class PythonFunction(Record):
+    """A function marked with `@tool`. Read with `ast`; its file runs only when the tool is called."""
+
+    family: ClassVar[Family] = "tool"
+    kind: Literal["python_function"] = "python_function"
+    function: str
+    """The function's name in its module, which may differ from the tool's name."""
+    is_async: bool = False
+    parameters: list[Parameter] = []
+    input_schema: dict[str, Any] = {}
+    output_schema: dict[str, Any] | None = None
+    answer: str | None = None
+
+
+class SparqlQuery(Record):
+    """A SPARQL template: `query` in which each parameter stands as the variable of its name."""
+
+    family: ClassVar[Family] = "tool"
+    kind: Literal["sparql_query"] = "sparql_query"
+    query: str
+    parameters: list[Parameter] = []
+    answer: str | None = None
+    """A sentence over `rows`, `row_count` and the arguments, in the answer templates' small language."""
+
+
+class RawPrompt(Record):
+    """Instructions without variables."""
+
+    family: ClassVar[Family] = "prompt"
+    kind: Literal["raw_prompt"] = "raw_prompt"
+    text: str
+    tools: list[ToolSelector] = []
+
+
+class JinjaPrompt(Record):
+    """A Jinja template; its free variables are its parameters."""
+
+    family: ClassVar[Family] = "prompt"
+    kind: Literal["jinja_prompt"] = "jinja_prompt"
+    text: str
+    parameters: list[Parameter] = []
+    tools: list[ToolSelector] = []
+
+
+class SystemPrompt(_Strict):
+    """Either the `text` itself or the name of a `prompt` record."""
+
+    text: str | None = None
+    prompt: str | None = None
+
+
+class Intent(Record):
+    """Phrases that lead somewhere: to an agent, to a tool, or (`raw`) straight to a reply.
+
+    `target` is the name of the agent or tool, or the reply's text for `raw`. `agent` is the name of the agent
+    that has the intent; None for a free-standing one. Agent and tool intents are always `direct`.
+    """
+
+    family: ClassVar[Family] = "intent"
+    kind: Literal["intent"] = "intent"
+    values: list[str]
+    type: IntentType
+    target: str
+    scope: IntentScope = "direct"
+    agent: str | None = None
+
+
+class AgentSpecification(Record):
+    """What an agent is made of. `intents` are the agent's own; free-standing ones are named in `uses_intents`."""
+
+    family: ClassVar[Family] = "agent"
+    kind: Literal["agent"] = "agent"
+    system_prompt: SystemPrompt = SystemPrompt()
+    tools: list[str] = []
+    agents: list[str] = []
+    intents: list[Intent] = []
+    uses_intents: list[str] = []
+    model: str | None = None
+    """`provider:model`; None for the workspace's default."""
+    threshold: float = Field(default=0.85, ge=0, le=1)
+    threshold_neighbor: float = Field(default=0.05, ge=0, le=1)
+    direct_intent_score: float = Field(default=0.90, ge=0, le=1)
+    sequential_supervisor: bool = False
+    delegates_to_abi: bool = False
+    may_write: bool = False
+    releases_turn_on: str | None = None
+    """A pattern of messages on which this agent, while it holds the conversation, lets go of it."""
+
+
+AnyRecord = Annotated[
+    PythonFunction | SparqlQuery | RawPrompt | JinjaPrompt | AgentSpecification | Intent,
+    Field(discriminator="kind"),
+]
+
+KINDS: dict[str, type[Record]] = {
+    "python_function": PythonFunction,
+    "sparql_query": SparqlQuery,
+    "raw_prompt": RawPrompt,
+    "jinja_prompt": JinjaPrompt,
+    "agent": AgentSpecification,
+    "intent": Intent,
+}
+assert set(KINDS) == set(get_args(Kind))

@@ -1,0 +1,93 @@
+"""Every setting of abi: its type, default, help, and where its value came from.
+
+Order of precedence: environment (`ABI_<NAME>`), the workspace's `abi.yaml`, the default. `abi settings` prints all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+__all__ = ["PREFIXES", "Settings"]
+
+PREFIXES: dict[str, str] = {
+    "abi": "https://w3id.org/abi/",
+    "obo": "http://purl.obolibrary.org/obo/",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "dcterms": "http://purl.org/dc/terms/",
+}
+"""Predeclared in every query, template and record of every workspace; a workspace adds its own."""
+
+
+class Settings(BaseModel):
+    """One workspace's settings. Sizes are bytes, times are seconds."""
+
+    model_config = ConfigDict(extra="forbid", validate_default=True)
+
+    base_iri: str = Field(description="IRI under which everything of this workspace lives; ends with / or #.")
+    prefixes: dict[str, str] = Field(default={}, description="Prefixes predeclared in every query of this workspace.")
+    sources: list[str] = Field(
+        default=["ontology", "graph", "tools", "prompts", "agents"],
+        description="Folders and files that `abi index` reads, relative to the workspace.",
+    )
+    store: str = Field(default="disk", description="Where the graph is kept: memory or disk.")
+    embedder: str = Field(default="minilm", description="minilm, or sentence-transformers:NAME.")
+    embedding_models: dict[str, str] = Field(
+        default={}, description="What stands in for an embedding model that a record names."
+    )
+    embed_entities: list[str] = Field(
+        default=[], description="Classes whose individuals are embedded too; all others are found by full text."
+    )
+    model: str = Field(default="offline:grounded", description="The chat model, as provider:model.")
+    secrets: dict[str, str] = Field(default={}, description="Name to place: env:VAR, keyring:NAME or file:PATH.")
+    traces: Literal["on", "off"] = Field(default="on", description="Whether turns are kept as triples.")
+    trace_days: int = Field(default=90, ge=1, description="Days that the trace of a turn is kept.")
+    calibration: Literal["calibrated", "raw"] = Field(
+        default="calibrated", description="Similarity on the embedder's calibrated scale, or its plain cosine."
+    )
+    max_record_bytes: int = Field(default=256 * 1024, gt=0, description="Largest record file.")
+    max_rdf_bytes: int = Field(default=20 * 1024 * 1024, gt=0, description="Largest RDF file.")
+    max_query_bytes: int = Field(default=64 * 1024, gt=0, description="Longest query text.")
+    max_query_depth: int = Field(default=100, gt=0, description="Deepest nesting of brackets in a query.")
+    max_query_operators: int = Field(default=5000, gt=0, description="Most operators in a query.")
+    query_seconds: float = Field(default=10.0, gt=0, description="Time limit of one query from outside.")
+    query_rows: int = Field(default=10_000, gt=0, description="Row limit of one query from outside.")
+    query_result_bytes: int = Field(default=20 * 1024 * 1024, gt=0, description="Size limit of a query's result.")
+    tool_rows: int = Field(default=200, gt=0, description="Rows that an agent's tool gives back at most.")
+    agent_steps: int = Field(default=12, gt=0, description="Model and tool calls of one turn at most.")
+    flush_seconds: float = Field(
+        default=5.0, ge=0, description="Longest time for which an acknowledged write may be unflushed; 0 flushes each."
+    )
+
+    @field_validator("base_iri")
+    @classmethod
+    def _ends_well(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://", "urn:")) or not value.endswith(("/", "#", ":")):
+            raise ValueError("base_iri must be an absolute IRI that ends with / or #, like https://example.org/mine/")
+        return value
+
+    def all_prefixes(self) -> dict[str, str]:
+        """Predeclared prefixes: abi's own, then the workspace's; the empty prefix is the workspace's base."""
+        return {**PREFIXES, "": self.base_iri, **self.prefixes}
+
+    @classmethod
+    def load(cls, workspace: Path) -> tuple[Settings, dict[str, str]]:
+        """Read `abi.yaml` and the environment. Gives the settings and, for each, where its value came from.
+
+        Raises Unreadable where `abi.yaml` is no YAML, Invalid with all faults where a value is wrong.
+        """
+        from abi.settings_file import read_settings  # the YAML reader is needed here only
+
+        return read_settings(cls, workspace)
+
+    @classmethod
+    def default_of(cls, name: str) -> Any:
+        return cls.model_fields[name].get_default(call_default_factory=True)
