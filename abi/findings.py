@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Finding", "Severity", "has_errors"]
+__all__ = ["Finding", "Severity", "exit_code", "has_errors"]
 
 Severity = Literal["error", "warning"]
+
+_UNREADABLE = ("encoding", "large", "size", "syntax", "unreadable")
+"""Last words of the codes that say: this input could not even be read or parsed."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,3 +44,11 @@ class Finding:
 def has_errors(findings: Iterable[Finding], *, strict: bool = False) -> bool:
     """True where the findings stop a write (`strict`: warnings stop it too)."""
     return any(strict or f.severity == "error" for f in findings)
+
+
+def exit_code(findings: Iterable[Finding], *, strict: bool = False) -> int:
+    """What a command with these findings exits with: 3 unreadable input (wins over 1), 1 other errors, else 0."""
+    stopping = [f for f in findings if strict or f.severity == "error"]
+    if any(f.severity == "error" and f.code.rpartition("-")[2] in _UNREADABLE for f in stopping):
+        return 3
+    return 1 if stopping else 0

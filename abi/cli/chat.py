@@ -1,0 +1,124 @@
+"""`abi chat`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abi.cli.options import complete_agents
+from abi.cli.session import Session
+from abi.cli.turn_view import print_turn, print_why
+from abi.errors import AbiError
+
+if TYPE_CHECKING:
+    from abi.workspace import Workspace
+
+__all__ = ["EXAMPLES", "chat"]
+
+EXAMPLES = (
+    "abi chat",
+    'abi chat route_finder -m "Which airports can I reach from Boise?"',
+    'abi chat -m "and from Seattle?" --thread t1 --json',
+)
+
+_HELP = """\
+/tools   the tools of this workspace
+/agents  the agents; a message that begins with @NAME goes to that one
+/why     how the last message found its way
+/thread  the conversation's name, for --thread
+/quit    leave (so does Ctrl-D)
+Anything else is a message; where choices are numbered, the number chooses."""
+
+
+def chat(
+    ctx: typer.Context,
+    agent: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[AGENT]", help="Its name; default: the workspace's root agent.", autocompletion=complete_agents
+        ),
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("-m", "--message", metavar="TEXT", help="One turn, then leave.")
+    ] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Go on with this conversation.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="PROVIDER:MODEL", help="The chat model; default: a setting.")
+    ] = None,
+) -> None:
+    """Talk with an agent: one turn with -m, else a conversation.
+
+    The answer goes to stdout; the tools that were called, their queries and rows go to stderr. Where stdin is no
+    terminal each of its lines is a message, and with --json each answer is a JSON document on a line of its own.
+    """
+    session: Session = ctx.obj
+    with session.workspace(read_only=True) as workspace:
+        if message is not None:
+            turn = workspace.chat(message, agent=agent, thread_id=thread, model=model).document()
+            if session.as_json:
+                session.output.document(turn)
+            else:
+                print_turn(session.output, turn)
+            return
+        _Conversation(session, workspace, agent, thread, model).run()
+
+
+class _Conversation:
+    def __init__(
+        self, session: Session, workspace: Workspace, agent: str | None, thread: str | None, model: str | None
+    ) -> None:
+        self.session = session
+        self.workspace = workspace
+        self.agent = agent
+        self.thread = thread
+        self.model = model
+        self.last: dict[str, Any] | None = None
+
+    def run(self) -> None:
+        on_terminal = self.session.interactive and sys.stdout.isatty()
+        if on_terminal:
+            import readline  # noqa: F401 (arrow keys and history in input())
+
+            self.session.output.note("Ask the graph. /help tells what else there is.", "dim")
+        while True:
+            try:
+                line = input("> " if on_terminal else "").strip()
+            except EOFError:
+                return
+            if line in ("/quit", "/exit"):
+                return
+            if line.startswith("/"):
+                self._command(line)
+            elif line:
+                self._turn(line)
+
+    def _turn(self, text: str) -> None:
+        output = self.session.output
+        try:
+            result = self.workspace.chat(text, agent=self.agent, thread_id=self.thread, model=self.model)
+        except AbiError as error:  # the conversation goes on
+            output.error(error)
+            return
+        self.last = result.document()
+        self.thread = self.last["thread_id"]
+        if self.session.as_json:
+            output.document_line(self.last)
+        else:
+            print_turn(output, self.last)
+
+    def _command(self, line: str) -> None:
+        output = self.session.output
+        if line in ("/tools", "/agents"):
+            for record in self.workspace.ls(line[1:]).document()["records"]:
+                output.note(f"{record['name']}: {record['description']}")
+        elif line == "/why":
+            if self.last is None:
+                output.note("Nothing was asked yet.")
+            else:
+                print_why(output, self.last)
+        elif line == "/thread":
+            output.note(self.thread or "The conversation begins with the first message.")
+        else:
+            output.note(_HELP)

@@ -1,0 +1,75 @@
+"""`abi export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from abi.cli.session import Session
+from abi.errors import Unreadable, UsageError
+
+__all__ = ["EXAMPLES", "export"]
+
+EXAMPLES = (
+    "abi export > graph.trig",
+    "abi export --graph https://example.org/people --format turtle",
+    "abi export --source agents/guide.ttl",
+    "abi export -o catalog.jsonld",
+)
+
+
+def export(
+    ctx: typer.Context,
+    graph: Annotated[str | None, typer.Option("--graph", metavar="IRI", help="Only this graph.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="PATH", help="Only this source's graph; written back to the file without -o."),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="F", help="turtle, trig, ntriples, nquads, jsonld, rdfxml or n3."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; - is stdout.")
+    ] = None,
+) -> None:
+    """Write the graph out, in any RDF syntax.
+
+    Without --format the ending of FILE decides. `--source PATH` alone writes edits made in the graph back to the
+    file they belong to.
+    """
+    session: Session = ctx.obj
+    if graph and source:
+        raise UsageError("--graph and --source do not go together.")
+    with session.workspace(read_only=True) as workspace:
+        target = _target(session, out, source, workspace.root)
+        if format is None:
+            format = target.suffix.lstrip(".") if target else ("jsonld" if session.as_json else None)
+        data = workspace.export(graph=graph, source=source, format=format)
+    if target is None:
+        session.output.verbatim(data)
+        return
+    _replace(target, data)
+    if session.as_json:
+        session.output.document({"path": str(target), "bytes": len(data)})
+    else:
+        session.output.note(f"wrote {target} ({len(data):,} bytes)")
+
+
+def _target(session: Session, out: str | None, source: str | None, root: Path) -> Path | None:
+    if out == "-" or (out is None and source is None):
+        return None
+    return Path(out).absolute() if out is not None else root / str(source)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Old or new, never half: written beside and then moved over."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise Unreadable(f"{path} cannot be written: {error.strerror}.") from error

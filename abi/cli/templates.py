@@ -1,0 +1,96 @@
+"""What `abi add` writes: one template a record kind. NAME stands for the record's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["TEMPLATES", "Template"]
+
+
+@dataclass(frozen=True)
+class Template:
+    path: str
+    """Relative to the workspace; `{name}` is replaced."""
+    text: str
+
+
+_SPARQL_QUERY = """\
+# record_kind: sparql_query
+# name: NAME
+# description: Things whose label holds a text.        # say what it answers: search and agents go by it
+# parameters:                                           # each one is the variable of that name in the query
+#   text:  {type: xsd:string, description: what to look for, examples: [apple]}
+#   class: {class: owl:Class, required: false, description: only things of this class}
+#   limit: {type: xsd:integer, default: 20, minimum: 1, maximum: 200}
+# answer: "{{ row_count }} things are called like {{ text }}: {{ rows | map(attribute='label') | join(', ') }}."
+# annotations: {domain: example}
+SELECT DISTINCT ?thing ?label WHERE {
+  ?thing rdfs:label ?label .
+  FILTER(CONTAINS(LCASE(STR(?label)), LCASE(?text)))
+  #?class ?thing a ?class .
+}
+ORDER BY ?label LIMIT ?limit
+"""
+
+_PYTHON_FUNCTION = '''\
+from abi import tool
+
+
+@tool
+def NAME(first: float, second: float = 1.0) -> float:
+    """The product of two numbers.
+
+    first: the number to start from
+    second: what to multiply it by
+    """
+    return first * second
+'''
+
+_RAW_PROMPT = """\
+---
+record_kind: raw_prompt
+name: NAME
+description: How to answer; the agents that use this prompt follow it.
+---
+Answer from the graph only. Name what you found by its label, and say plainly when there is nothing.
+"""
+
+_JINJA_PROMPT = """\
+---
+record_kind: jinja_prompt
+name: NAME
+description: Asks for one thing by its name.
+# The free variables of the template are its arguments.
+---
+Describe {{ thing }} from the graph{% if language is defined %}, in {{ language }}{% endif %}.
+"""
+
+_AGENT = """\
+record_kind: agent
+name: NAME
+description: Finds and describes what the graph holds.
+system_prompt: Answer from the graph only.     # or {prompt: NAME_OF_A_PROMPT}
+tools: [search_entities, describe_entity]
+agents: []                                     # agents it may hand over to
+intents:                                       # phrases that lead straight to a tool, to an agent or to a reply
+  - {values: [what do you know about something, describe a thing], type: tool, target: describe_entity}
+  - {values: [thank you, thanks], type: raw, target: You are welcome., scope: all}
+"""
+
+_INTENT = """\
+record_kind: intent
+name: NAME
+description: Asks what there is to know about one thing.
+values: [tell me about something, what is this thing]   # phrases as people say them
+type: tool                                              # tool, agent or raw
+target: describe_entity                                 # the tool's or agent's name; for raw: the reply itself
+"""
+
+TEMPLATES: dict[str, Template] = {
+    "agent": Template("agents/{name}.yaml", _AGENT),
+    "intent": Template("agents/{name}.yaml", _INTENT),
+    "jinja_prompt": Template("prompts/{name}.jinja", _JINJA_PROMPT),
+    "python_function": Template("tools/{name}.py", _PYTHON_FUNCTION),
+    "raw_prompt": Template("prompts/{name}.prompt", _RAW_PROMPT),
+    "sparql_query": Template("tools/{name}.rq", _SPARQL_QUERY),
+}

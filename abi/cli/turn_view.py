@@ -1,0 +1,55 @@
+"""One turn of a conversation, as people read it: the tools, their queries and rows, then the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from abi.cli.output import Output, plural
+
+__all__ = ["print_turn", "print_why"]
+
+_ROWS_SHOWN = 5
+
+
+def print_turn(output: Output, turn: dict[str, Any], *, as_data: bool = False) -> None:
+    """Print a chat document. The work goes to stderr and the answer to stdout; `as_data`: all to stdout."""
+    tell: Callable[..., None] = output.text if as_data else output.note
+    if turn.get("message"):
+        tell(f"> {turn['message']}", "bold")
+    for call in turn["tool_calls"]:
+        _print_call(output, call, tell, as_data=as_data)
+    output.text(turn["answer"].rstrip("\n"))
+    for cited in turn["citations"][:_ROWS_SHOWN]:
+        tell(f"  {cited['label']} <{cited['iri']}>", "dim")
+    more = len(turn["citations"]) - _ROWS_SHOWN
+    if more > 0:
+        tell(f"  and {plural(more, 'more source')}", "dim")
+
+
+def _print_call(output: Output, call: dict[str, Any], tell: Callable[..., None], *, as_data: bool) -> None:
+    arguments = ", ".join(f"{key}={value}" for key, value in call["arguments"].items())
+    counted = f"{plural(call['row_count'], 'row')}, " if call["row_count"] is not None else ""
+    cut = ", cut at the limit" if call["truncated"] else ""
+    tell(f"{call['tool']}({arguments}): {counted}{call['seconds'] * 1000:.0f} ms{cut}", "green")
+    if call["query"]:
+        for line in call["query"].strip().splitlines():
+            tell(f"    {line}", "dim")
+    rows = call["rows"] or []
+    if rows and isinstance(rows, list) and isinstance(rows[0], dict):
+        columns = list(rows[0])
+        table = output.table if as_data else output.note_table
+        table(columns, [[row.get(column) for column in columns] for row in rows[:_ROWS_SHOWN]])
+        if len(rows) > _ROWS_SHOWN:
+            tell(f"    and {plural(len(rows) - _ROWS_SHOWN, 'more row')}", "dim")
+
+
+def print_why(output: Output, turn: dict[str, Any]) -> None:
+    """How the last message found its way: the step, and every candidate with its score."""
+    routing = turn["routing"]
+    output.text(f"agent {turn['agent']}, by {routing['step']}; chosen: {routing['chosen'] or 'nothing'}")
+    if routing["candidates"]:
+        output.table(
+            ["score", "type", "target", "intent"],
+            [[f"{c['score']:.2f}", c["type"], c["target"], c["intent"]] for c in routing["candidates"]],
+        )
