@@ -34,4 +34,21 @@ class Curve:
 RAW = Curve(((0.0, 0.0), (1.0, 1.0)))
 """The plain cosine; what points away counts as 0."""
 
-MINILM = RAW
+MINILM = Curve(
+    (
+        (0.0, 0.0),
+        (0.15, 0.02),
+        (0.25, 0.09),
+        (0.35, 0.30),
+        (0.45, 0.59),
+        (0.58, 0.85),
+        (0.70, 0.90),
+        (1.0, 1.0),
+    )
+)
+"""all-MiniLM-L6-v2, fitted by `tests/benchmarks/fit_calibration.py` on CLINC150's `train` and `val`.
+
+Up to 0.59 the similarity is the share of right matches at that cosine; 0.85 and 0.90 stand where 95 and 98 of 100
+matches at or above are right, among messages of which half are out of scope, for agents of 5 to 40 intents with 1 to
+10 phrases each. On messages that the fit did not see (`test`, `oos_test`) it is 94.8 and 98.0 of 100.
+"""

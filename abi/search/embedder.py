@@ -26,9 +26,13 @@ __all__ = ["Embedder", "get_embedder"]
 class Embedder(Protocol):
     """Turns texts into unit vectors and knows how its own cosines are to be read."""
 
-    name: str
-    """Names the vectors in the index: two embedders of one name give the same vectors."""
-    dimensions: int
+    @property
+    def name(self) -> str:
+        """Names the vectors in the index: two embedders of one name give the same vectors."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One float32 row of length 1 for each text, in order; shape (0, dimensions) for no text.
