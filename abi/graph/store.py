@@ -10,11 +10,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from pyoxigraph import Quad
+    from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad
 
     from abi.graph.rows import Rows
 
-__all__ = ["GraphStore"]
+__all__ = ["BOOKKEEPING", "BUMP_VERSION", "GRAPH_VERSION", "SCHEMA_VERSION", "GraphStore"]
+
+BOOKKEEPING = "urn:abi:store"
+"""The graph, and the one subject in it, that hold the store's own counters."""
+GRAPH_VERSION = "https://w3id.org/abi/graphVersion"
+SCHEMA_VERSION = "https://w3id.org/abi/schemaVersion"
+
+BUMP_VERSION = f"""DELETE {{ GRAPH <{BOOKKEEPING}> {{ <{BOOKKEEPING}> <{GRAPH_VERSION}> ?old }} }}
+INSERT {{ GRAPH <{BOOKKEEPING}> {{ <{BOOKKEEPING}> <{GRAPH_VERSION}> ?new }} }}
+WHERE {{ {{ SELECT (COALESCE(MAX(?n), 0) + 1 AS ?new) WHERE {{ GRAPH <{BOOKKEEPING}> {{ ?s <{GRAPH_VERSION}> ?n }} }} }}
+  OPTIONAL {{ GRAPH <{BOOKKEEPING}> {{ <{BOOKKEEPING}> <{GRAPH_VERSION}> ?old }} }} }}"""
+"""The operation that moves the version by one; part of the same update as the change it counts."""
 
 
 class GraphStore(Protocol):
@@ -35,6 +46,23 @@ class GraphStore(Protocol):
 
     def update(self, text: str) -> None:
         """Apply one SPARQL Update, all of it or nothing. Raises QuerySyntaxError, StoreError."""
+        ...
+
+    def apply(self, removed: Sequence[Quad], added: Sequence[Quad]) -> int:
+        """Take away and add quads and move the version by one, all of it or nothing. Gives the new version.
+
+        Where blank nodes are in `removed`, their whole graphs are written anew in the same step.
+        """
+        ...
+
+    def match(
+        self,
+        subject: NamedNode | BlankNode | None = None,
+        predicate: NamedNode | None = None,
+        object: NamedNode | BlankNode | Literal | None = None,
+        graph: NamedNode | BlankNode | DefaultGraph | None = None,
+    ) -> Iterator[Quad]:
+        """The quads of one pattern; None matches everything. Cost grows with the answer, not with the store."""
         ...
 
     def quads(self, graph: str | None = None) -> Iterator[Quad]:
