@@ -82,7 +82,7 @@ class Output:
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         cells = [["" if value is None else printable(str(value)) for value in row] for row in rows]
-        if not sys.stdout.isatty():
+        if not on_terminal(sys.stdout):
             lines = [columns, *([re.sub(r"\s+", " ", cell) for cell in row] for row in cells)]
             self._data("".join("\t".join(line) + "\n" for line in lines))
             return
@@ -130,7 +130,7 @@ class Output:
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Redraw the one progress line; `total` 0 where it is not known."""
-        if self.as_json or not sys.stderr.isatty():
+        if self.as_json or not on_terminal(sys.stderr):
             return
         counted = f" {done:,}/{total:,}" if total else (f" {done:,}" if done else "")
         sys.stderr.write(f"\r\x1b[K{printable(stage)}{counted}")
@@ -158,8 +158,12 @@ class Output:
         return f"\x1b[{_ANSI[style]}m{text}\x1b[0m"
 
 
+def on_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
+
 def _has_colour(stream: TextIO) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return on_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _rich_table(columns: Sequence[str], cells: list[list[str]], stream: TextIO) -> None:
@@ -174,7 +178,9 @@ def _rich_table(columns: Sequence[str], cells: list[list[str]], stream: TextIO) 
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     try:
-        Console(file=stream, no_color=not _has_colour(stream), highlight=False).print(table)
+        Console(
+            file=stream, no_color=not _has_colour(stream), force_terminal=_has_colour(stream), highlight=False
+        ).print(table)
         stream.flush()
     except BrokenPipeError:
         _leave_pipe()
