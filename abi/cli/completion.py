@@ -16,6 +16,8 @@ EXAMPLES = (
     "abi completion fish > ~/.config/fish/completions/abi.fish",
 )
 
+_ASKED = "_ABI_COMPLETE"
+
 
 class Shell(StrEnum):
     bash = "bash"
@@ -30,5 +32,8 @@ def completion(ctx: typer.Context, shell: Annotated[Shell, typer.Argument(help="
     """
     from abi.cli.main import group
 
-    os.environ["_ABI_COMPLETE"] = f"source_{shell.value}"
-    group().main([], prog_name="abi", standalone_mode=False)
+    os.environ[_ASKED] = f"source_{shell.value}"  # typer's own way of being asked for the script
+    try:
+        group().main([], prog_name="abi", complete_var=_ASKED)
+    finally:
+        del os.environ[_ASKED]

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from abi.cli.output import place
 from abi.cli.session import Session
 
 __all__ = ["EXAMPLES", "KINDS", "find"]
@@ -74,7 +73,7 @@ def find(
     elif results:
         session.output.table(
             ["score", "kind", "name", "description", "source"],
-            [[f"{r['score']:.2f}", r["kind"], r["name"], r["description"], place(r["source"])] for r in results],
+            [[f"{r['score']:.2f}", r["kind"], r["name"], r["description"], r["source"]] for r in results],
         )
     else:
         session.output.note("Nothing found.", "yellow")

@@ -13,7 +13,7 @@ from abi.errors import AbiError, UsageError
 from abi.findings import exit_code
 
 if TYPE_CHECKING:
-    from abi.workspace import IndexReport
+    from abi.graph.indexing import IndexReport
 
 __all__ = ["EXAMPLES", "index"]
 

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from abi.cli.find import KINDS
-from abi.cli.output import place
 from abi.cli.session import Session
 
 __all__ = ["EXAMPLES", "ls"]
@@ -35,5 +34,5 @@ def ls(
         return
     session.output.table(
         ["kind", "name", "description", "source"],
-        [[r["kind"], r["name"], r["description"], place(r["source"])] for r in document["records"]],
+        [[r["kind"], r["name"], r["description"], r["source"]] for r in document["records"]],
     )

@@ -160,6 +160,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = group().main(given or ["--help"], prog_name="abi", standalone_mode=False, obj=session)
         return code if isinstance(code, int) else 0
+    except SystemExit as end:  # a closed pipe; the answer to a shell that completes
+        return end.code if isinstance(end.code, int) else 0
     except typer.TyperException as error:  # what the parser of the command line itself refuses
         error.show()  # type: ignore[attr-defined]
         return error.exit_code

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from abi.errors import AbiError
     from abi.findings import Finding
 
-__all__ = ["Output", "place", "plural", "printable"]
+__all__ = ["Output", "plural", "printable"]
 
 Style = Literal["dim", "bold", "red", "yellow", "green"]
 _ANSI: dict[Style, str] = {"dim": "2", "bold": "1", "red": "31", "yellow": "33", "green": "32"}
@@ -34,13 +34,6 @@ def printable(text: str) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def place(source: object) -> str:
-    """`path:line` of a record's source."""
-    if isinstance(source, dict):
-        return f"{source['path']}:{source['line']}"
-    return str(source or "")
 
 
 def _plain(value: object) -> Any:
@@ -177,10 +170,9 @@ def _rich_table(columns: Sequence[str], cells: list[list[str]], stream: TextIO) 
         table.add_column(column, overflow="fold")
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
+    coloured = _has_colour(stream)
     try:
-        Console(
-            file=stream, no_color=not _has_colour(stream), force_terminal=_has_colour(stream), highlight=False
-        ).print(table)
+        Console(file=stream, no_color=not coloured, force_terminal=coloured, highlight=False).print(table)
         stream.flush()
     except BrokenPipeError:
         _leave_pipe()

@@ -1,0 +1,184 @@
+"""Print the project's figures beside their bounds: `python tests/benchmarks/figures.py [NAME...]`.
+
+CPU seconds (user and system) of whole child processes, with those they waited for, so that a busy machine changes
+them little; peak resident memory of the child; medians of in-process calls where a warm figure is meant. Exit code 1
+where a figure is over its bound.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from workspaces import make_workspace
+
+RECORDS = 1_000
+STORE_RECORDS = 10_000
+QUESTIONS = (
+    "Which airports can I reach directly from Boise?",
+    "How many flights go from SEA to BOI?",
+    "How far is it from Boise to Seattle?",
+    "Which are the busiest airports?",
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    what: str
+    bound: float
+    unit: str
+    value: float
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.bound
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.holds else "OVER"
+        return f"{self.name:14} {self.value:9.3f} {self.unit:3} bound {self.bound:7g} {verdict:5} {self.what}"
+
+
+@dataclass(frozen=True)
+class Cost:
+    cpu: float
+    peak_mb: float
+
+
+def cost_of(*arguments: str, directory: Path, codes: tuple[int, ...] = (0,)) -> Cost:
+    """Run `abi ARGUMENTS` there: CPU seconds and peak resident MB of it and of what it waited for."""
+    program = shutil.which("abi", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if program is None:
+        raise SystemExit("There is no `abi` beside this Python; install the project first.")
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(quiet, 1)
+        os.chdir(directory)
+        os.execv(program, [program, *arguments])
+    os.close(quiet)
+    _, status, usage = os.wait4(pid, 0)
+    if os.waitstatus_to_exitcode(status) not in codes:
+        raise SystemExit(f"abi {' '.join(arguments)} exited with {os.waitstatus_to_exitcode(status)}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def milliseconds(call: Callable[[], object], times: int) -> float:
+    """The median time of one call, after one that warms up."""
+    call()
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken) * 1000
+
+
+class Bench:
+    """The workspaces that the figures share; each is made when it is first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cached_property
+    def indexed(self) -> tuple[Path, Cost]:
+        root = make_workspace(self.folder / "thousand", RECORDS)
+        return root, cost_of("index", directory=root)
+
+    @cached_property
+    def example(self) -> tuple[Path, Cost]:
+        from abi.files import shipped
+
+        root = self.folder / "flights"
+        shutil.copytree(shipped("data", "flights"), root, ignore=shutil.ignore_patterns(".abi"))
+        return root, cost_of("index", directory=root)
+
+    # the figures
+
+    def help(self) -> list[Figure]:
+        cost = min(cost_of("--help", directory=self.folder).cpu for _ in range(3))
+        return [Figure("help", "abi --help", 0.20, "s", cost)]
+
+    def find(self) -> list[Figure]:
+        root, _ = self.indexed
+        costs = [cost_of("find", "tools", "delayed flights between airports", directory=root) for _ in range(3)]
+        return [
+            Figure("find", f"abi find tools, cold, {RECORDS:,} records", 0.8, "s", min(c.cpu for c in costs)),
+            Figure("find-memory", "the same, peak memory", 350, "MB", max(c.peak_mb for c in costs)),
+        ]
+
+    def warm_find(self) -> list[Figure]:
+        from abi import Workspace
+
+        root, _ = self.indexed
+        words = iter(range(10_000))
+        with Workspace.open(root, read_only=True) as workspace:
+            # another text each time: nothing may answer from a cache of queries
+            median = milliseconds(lambda: workspace.find("tools", f"late shipments {next(words)}"), 50)
+        return [Figure("warm_find", f"find in process, {RECORDS:,} records, p50", 8, "ms", median)]
+
+    def index(self) -> list[Figure]:
+        return [Figure("index", f"abi index, {RECORDS:,} records, from nothing", 14, "s", self.indexed[1].cpu)]
+
+    def reindex(self) -> list[Figure]:
+        root, _ = self.indexed
+        cost = min(cost_of("index", directory=root).cpu for _ in range(2))
+        return [Figure("reindex", f"abi index, nothing changed, {RECORDS:,} records", 0.8, "s", cost)]
+
+    def index_one(self) -> list[Figure]:
+        root, _ = self.indexed
+        path = sorted((root / "tools").glob("*.rq"))[0]
+        costs = []
+        for number in range(2):
+            path.write_text(path.read_text(encoding="utf-8").replace("with their", f"with {number} their"))
+            costs.append(cost_of("index", directory=root).cpu)
+        return [Figure("index_one", f"abi index, one changed file among {RECORDS:,}", 1.0, "s", min(costs))]
+
+    def example_index(self) -> list[Figure]:
+        return [Figure("example_index", "abi index, the example workspace, from nothing", 8, "s", self.example[1].cpu)]
+
+    def chat(self) -> list[Figure]:
+        from abi import Workspace
+
+        root, _ = self.example
+        turns = iter(range(10_000))
+        with Workspace.open(root, read_only=True) as workspace:
+            median = milliseconds(
+                lambda: workspace.chat(QUESTIONS[next(turns) % len(QUESTIONS)], thread_id="bench"), 40
+            )
+        return [Figure("chat", "a turn with offline:grounded, warm, p50", 40, "ms", median)]
+
+
+FIGURES = {
+    name: getattr(Bench, name)
+    for name in ("help", "index", "reindex", "index_one", "find", "warm_find", "example_index", "chat")
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in FIGURES]
+    if unknown:
+        print(f"There is no figure {', '.join(unknown)}; there are {', '.join(FIGURES)}.", file=sys.stderr)
+        return 2
+    over = 0
+    with tempfile.TemporaryDirectory(prefix="abi-figures-") as folder:
+        bench = Bench(Path(folder))
+        for name in names or FIGURES:
+            for figure in FIGURES[name](bench):
+                print(figure, flush=True)
+                over += not figure.holds
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
