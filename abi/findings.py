@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -10,8 +11,8 @@ __all__ = ["Finding", "Severity", "exit_code", "has_errors"]
 
 Severity = Literal["error", "warning"]
 
-_UNREADABLE = ("encoding", "large", "size", "syntax", "unreadable")
-"""Last words of the codes that say: this input could not even be read or parsed."""
+_UNREADABLE = re.compile(r"yaml-.*|.*-(encoding|large|syntax|unreadable)")
+"""Codes that say: this input could not even be read or parsed."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,6 +50,6 @@ def has_errors(findings: Iterable[Finding], *, strict: bool = False) -> bool:
 def exit_code(findings: Iterable[Finding], *, strict: bool = False) -> int:
     """What a command with these findings exits with: 3 unreadable input (wins over 1), 1 other errors, else 0."""
     stopping = [f for f in findings if strict or f.severity == "error"]
-    if any(f.severity == "error" and f.code.rpartition("-")[2] in _UNREADABLE for f in stopping):
+    if any(f.severity == "error" and _UNREADABLE.fullmatch(f.code) for f in stopping):
         return 3
     return 1 if stopping else 0
