@@ -1,0 +1,275 @@
+"""Hybrid search: SPARQL chooses what may be found, embeddings and exact words score it, full text helps to order it.
+
+The score of a record, a class or a property is the embedder's calibrated similarity of its nearest passage. The score
+of an individual, which is not embedded by default, is how exactly the text names it: 1 for its label, alternative
+label or code, then 0.9 times the share of words that text and label have in common (Dice), 0.3 at most for words in
+its description only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from abi import terms
+from abi.errors import UsageError
+from abi.graph.catalog import FAMILIES, KIND_CLASSES, KIND_WORDS, kinds_of
+from abi.graph.rows import Rows
+from abi.search.normal import content_words, normal
+from abi.search.predicate import annotation_filter
+
+if TYPE_CHECKING:
+    from abi.search.embedder import Embedder
+    from abi.search.index import SearchIndex
+
+__all__ = ["ENTITY_KINDS", "FLOOR", "Hit", "closest_of", "find"]
+
+ENTITY_KINDS = ("class", "property", "entity")
+FLOOR = 0.3
+"""Without a `min_score`, what scores lower is left out, unless it holds all words of the text. Messages that have
+nothing to do with a catalog stay below it (tests/search/test_find.py has them)."""
+FULL_TEXT_WEIGHT = 0.5
+"""How much a rank in full text counts beside one in similarity."""
+RANK_OFFSET = 60
+"""The constant of reciprocal rank fusion: how little the first ranks differ."""
+FULL_TEXT_ROWS = 200
+GAP = 0.05
+"""Scores that lie closer together than this belong together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result. `source` is `path:line` of a record, empty for what no record file defines."""
+
+    name: str
+    kind: str
+    iri: str
+    score: float
+    description: str = ""
+    annotations: dict[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "iri": self.iri,
+            "score": round(self.score, 4),
+            "description": self.description,
+            "annotations": self.annotations,
+            "source": self.source,
+        }
+
+
+def find(
+    index: SearchIndex,
+    query: Callable[[str], Rows],
+    embedder: Embedder,
+    text: str | None = None,
+    *,
+    kind: str | None = None,
+    name: str | None = None,
+    annotations: str | None = None,
+    where: str | None = None,
+    limit: int = 5,
+    min_score: float | None = None,
+    closest: bool = False,
+) -> list[Hit]:
+    """What a text or a name finds, best first; without either, all that the filters leave, by name.
+
+    `kind` is a kind word (`tools`, `entities`, ...), a family or a record kind; None means all records. `annotations`
+    is a predicate, `where` a SPARQL graph pattern over `?record`; `query` runs the SELECT made of them and is only
+    called where one is given. `limit` 0 means all. `closest` leaves out what comes after the largest gap in score.
+    Raises UsageError for a kind, predicate or combination that is wrong, and what `query` raises.
+    """
+    if text is not None and name is not None:
+        raise UsageError("A search is by text or by name, not by both.")
+    if limit < 0 or not 0 <= (min_score or 0) <= 1:
+        raise UsageError("limit is 0 or more, min_score between 0 and 1.")
+    if name is not None:
+        qualifier, _, bare = name.rpartition("/")
+        if qualifier in (*KIND_WORDS, *FAMILIES, *KIND_CLASSES):
+            kind, name = qualifier, bare
+    kinds = ENTITY_KINDS if kind == "entities" or kind in ENTITY_KINDS else tuple(kinds_of(kind))
+    if kind in ENTITY_KINDS:
+        kinds = (str(kind),)
+    chosen = _chosen(query, kinds, annotations, where)
+    if name is not None:
+        scores = dict.fromkeys(_named(index, name, kinds, chosen), 1.0)
+        ordered = sorted(scores)
+    elif text is None or not text.strip():
+        scores = dict.fromkeys(_listed(index, kinds, chosen), 1.0)
+        ordered = list(scores)
+    else:
+        scores, ordered = _matched(index, embedder, text, kinds, chosen, min_score)
+    if closest and ordered:
+        least = closest_of(sorted(scores[i] for i in ordered))
+        ordered = [i for i in ordered if scores[i] >= least]
+    return _hits(index, ordered[: limit or None], scores)
+
+
+def closest_of(scores: Iterable[float]) -> float:
+    """The lowest score before the largest gap; the lowest of all where no gap is wider than GAP."""
+    falling = sorted(scores, reverse=True)
+    gaps = [(upper - lower, -n) for n, (upper, lower) in enumerate(pairwise(falling))]
+    widest, where = max(gaps, default=(0.0, 0))
+    return falling[-where] if widest > GAP else falling[-1]
+
+
+def _chosen(
+    query: Callable[[str], Rows], kinds: tuple[str, ...], annotations: str | None, where: str | None
+) -> str | None:
+    """The IRIs that the filters leave, as a JSON list; None where there is no filter."""
+    if annotations is None and where is None:
+        return None
+    record_classes = " ".join(f"<{KIND_CLASSES[k]}>" for k in kinds if k in KIND_CLASSES)
+    lines = ["SELECT DISTINCT ?record WHERE {"]
+    if record_classes:
+        lines.append(f"VALUES ?record_class {{ {record_classes} }} ?record a ?record_class .")
+    elif annotations is not None:
+        lines.append(f"?record <{terms.RDFS_LABEL}> ?record_label .")
+    if where is not None:
+        lines += ["{", where, "}"]
+    if annotations is not None:
+        lines.append(annotation_filter(annotations))
+    rows = query("\n".join([*lines, "}"]))
+    if rows.truncated:
+        raise UsageError(
+            f"The filter leaves more than {len(rows)} records.", hint="Narrow the pattern, or raise query_rows."
+        )
+    if where is not None and "record" not in rows.variables:
+        raise UsageError("The pattern does not bind ?record.")
+    return json.dumps([row["record"].value for row in rows if "record" in row])
+
+
+def _condition(kinds: tuple[str, ...], chosen: str | None) -> tuple[str, list[str]]:
+    """The part of a WHERE that keeps documents (as `d`) of those kinds and among the chosen."""
+    condition = f"d.kind IN ({', '.join('?' * len(kinds))})"
+    if chosen is None:
+        return condition, list(kinds)
+    condition += " AND d.iri IN (SELECT value FROM json_each(?))"
+    return condition, [*kinds, chosen]
+
+
+def _named(index: SearchIndex, name: str, kinds: tuple[str, ...], chosen: str | None) -> list[int]:
+    condition, values = _condition(kinds, chosen)
+    same = "d.name = ? OR d.iri = ?"
+    if kinds[0] in ENTITY_KINDS:
+        same += " OR d.id IN (SELECT document FROM labels WHERE normal = ?)"
+    rows = index.rows(
+        f"SELECT d.id FROM documents d WHERE ({same}) AND {condition}",  # noqa: S608 - values are bound
+        [name, name, *([normal(name)] if kinds[0] in ENTITY_KINDS else []), *values],
+    )
+    return [row[0] for row in rows]
+
+
+def _listed(index: SearchIndex, kinds: tuple[str, ...], chosen: str | None) -> list[int]:
+    condition, values = _condition(kinds, chosen)
+    sql = f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.name, d.iri"  # noqa: S608 - values are bound
+    return [row[0] for row in index.rows(sql, values)]
+
+
+def _matched(
+    index: SearchIndex,
+    embedder: Embedder,
+    text: str,
+    kinds: tuple[str, ...],
+    chosen: str | None,
+    min_score: float | None,
+) -> tuple[dict[int, float], list[int]]:
+    """Scores of the documents that a text finds, and these in the order of both rankings."""
+    words = content_words(text)
+    lexical, complete = _full_text(index, words, kinds, chosen)
+    if "entity" in kinds and not lexical:
+        from abi.search.vocabulary import corrected
+
+        words = corrected(index, words)
+        lexical, complete = _full_text(index, words, kinds, chosen)
+    scores = _similar(index, embedder, text, kinds, chosen)
+    if "entity" in kinds:
+        for document, exactness in _exactness(index, text, words, lexical, kinds, chosen).items():
+            scores[document] = max(exactness, scores.get(document, 0.0))
+    if min_score is None:
+        kept = [i for i, score in scores.items() if score >= FLOOR or i in complete]
+    else:
+        kept = [i for i, score in scores.items() if score >= min_score]
+    by_score = {i: rank for rank, i in enumerate(sorted(kept, key=lambda i: (-scores[i], i)), start=1)}
+    by_words = {i: rank for rank, i in enumerate((i for i in lexical if i in by_score), start=1)}
+
+    def fused(i: int) -> float:
+        lexical_part = FULL_TEXT_WEIGHT / (RANK_OFFSET + by_words[i]) if i in by_words else 0.0
+        return 1 / (RANK_OFFSET + by_score[i]) + lexical_part
+
+    return scores, sorted(kept, key=lambda i: (-fused(i), by_score[i]))
+
+
+def _full_text(
+    index: SearchIndex, words: list[str], kinds: tuple[str, ...], chosen: str | None
+) -> tuple[list[int], set[int]]:
+    """Documents that hold any of the words, best first, and those that hold all of them."""
+    if not words:
+        return [], set()
+    condition, values = _condition(kinds, chosen)
+    sql = (
+        "SELECT d.id FROM full_text JOIN documents d ON d.id = full_text.rowid "  # noqa: S608 - values are bound
+        f"WHERE full_text MATCH ? AND {condition} ORDER BY bm25(full_text, 4.0, 2.0, 1.0), d.id LIMIT {FULL_TEXT_ROWS}"
+    )
+    # Words hold no quotation mark, so each is one FTS5 string.
+    quoted = [f'"{word}"' for word in words]
+    found = [row[0] for row in index.rows(sql, [" OR ".join(quoted), *values])]
+    if not found or len(words) == 1:
+        return found, set(found)
+    return found, {row[0] for row in index.rows(sql, [" AND ".join(quoted), *values])}
+
+
+def _similar(
+    index: SearchIndex, embedder: Embedder, text: str, kinds: tuple[str, ...], chosen: str | None
+) -> dict[int, float]:
+    """Calibrated similarity of the nearest passage of each embedded document."""
+    import numpy as np
+
+    table = index.vectors(embedder)
+    rows = np.flatnonzero(np.isin(table.kinds, kinds))
+    if chosen is not None:
+        allowed = index.rows("SELECT id FROM documents WHERE iri IN (SELECT value FROM json_each(?))", (chosen,))
+        rows = rows[np.isin(table.ids[rows], np.array([row[0] for row in allowed], dtype=np.int64))]
+    if not len(rows):
+        return {}
+    cosine = table.matrix[rows] @ embedder.embed([text])[0]
+    # Passages of one document stand together.
+    ids, starts = np.unique(table.ids[rows], return_index=True)
+    similarity = embedder.similarity(np.maximum.reduceat(cosine, starts))
+    return dict(zip(ids.tolist(), similarity.tolist(), strict=True))
+
+
+def _exactness(
+    index: SearchIndex, text: str, words: list[str], lexical: list[int], kinds: tuple[str, ...], chosen: str | None
+) -> dict[int, float]:
+    """How exactly a text names the documents that full text found, and those that it names to the letter."""
+    condition, values = _condition(kinds, chosen)
+    spoken = normal(text)
+    rows = index.rows(
+        "SELECT l.document, l.normal FROM labels l JOIN documents d ON d.id = l.document "  # noqa: S608
+        f"WHERE (l.normal = ? OR l.document IN (SELECT value FROM json_each(?))) AND {condition}",
+        [spoken, json.dumps(lexical), *values],
+    )
+    asked = set(words)
+    scores = {document: 0.3 if len(asked) == 1 else 0.2 for document in lexical}
+    for document, label in rows:
+        named = set(content_words(label))
+        score = 1.0 if label == spoken else 0.9 * 2 * len(asked & named) / (len(asked) + len(named))
+        scores[document] = max(score, scores.get(document, 0.0))
+    return scores
+
+
+def _hits(index: SearchIndex, ids: list[int], scores: dict[int, float]) -> list[Hit]:
+    rows = index.rows(
+        "SELECT id, name, kind, iri, description, annotations, source FROM documents "
+        "WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(ids),),
+    )
+    found = {row[0]: Hit(row[1], row[2], row[3], scores[row[0]], row[4], json.loads(row[5]), row[6]) for row in rows}
+    return [found[i] for i in ids if i in found]

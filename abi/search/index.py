@@ -1,0 +1,356 @@
+"""The search index: one SQLite file with documents, full text, labels and vectors. Derived: it can be deleted at will.
+
+`version` is the graph version that the documents are of; whoever opens the index compares it with the graph's and
+rebuilds where they differ, so that a process that dies between the graph and the index loses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from abi.errors import StoreError
+from abi.search.documents import Document, read_documents
+from abi.search.normal import STOP_WORDS, normal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from abi.search.documents import Query
+    from abi.search.embedder import Embedder, Vectors
+    from abi.settings import Settings
+
+__all__ = ["SearchIndex", "VectorTable"]
+
+SCHEMA = 1
+T = TypeVar("T")
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+  id INTEGER PRIMARY KEY, iri TEXT NOT NULL UNIQUE, family TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  label TEXT NOT NULL, description TEXT NOT NULL, annotations TEXT NOT NULL, source TEXT NOT NULL,
+  digest BLOB NOT NULL);
+CREATE INDEX documents_name ON documents (name);
+CREATE TABLE passages (document INTEGER NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL);
+CREATE INDEX passages_document ON passages (document);
+CREATE INDEX passages_hash ON passages (hash);
+CREATE TABLE vectors (hash BLOB NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (hash, embedder))
+  WITHOUT ROWID;
+CREATE TABLE classes (document INTEGER NOT NULL, class TEXT NOT NULL, PRIMARY KEY (document, class)) WITHOUT ROWID;
+CREATE INDEX classes_class ON classes (class);
+CREATE TABLE labels (
+  id INTEGER PRIMARY KEY, document INTEGER NOT NULL, form TEXT NOT NULL, normal TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX labels_normal ON labels (normal);
+CREATE INDEX labels_document ON labels (document);
+CREATE TABLE words (word TEXT NOT NULL, label INTEGER NOT NULL, PRIMARY KEY (word, label)) WITHOUT ROWID;
+CREATE INDEX words_label ON words (label);
+CREATE VIRTUAL TABLE full_text USING fts5 (name, description, text, tokenize = "porter unicode61 remove_diacritics 2");
+INSERT INTO meta VALUES ('version', -1), ('change', 0);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTable:
+    """The passages of an index as one embedder sees them: row i is of document `ids[i]`, whose kind is `kinds[i]`."""
+
+    ids: NDArray[np.int64]
+    kinds: NDArray[np.str_]
+    matrix: Vectors
+
+
+class SearchIndex:
+    """`path` None keeps it in memory. Safe in threads; several processes may have the same file open.
+
+    A file of another schema, or one that is damaged, is replaced by an empty index. `version` is then -1.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self._cache: dict[object, Any] = {}
+        self._cached_change = -1
+        self.connection = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return self._connect()
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "unable to open" in str(error):
+                raise StoreError(f"the search index {self.path} cannot be opened: {error}") from error
+            return self._start_anew()
+        except sqlite3.DatabaseError:
+            return self._start_anew()
+
+    def _start_anew(self) -> sqlite3.Connection:
+        if self.path is not None:
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path if self.path is not None else ":memory:", timeout=5, check_same_thread=False, isolation_level=None
+        )
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            found = connection.execute("PRAGMA user_version").fetchone()[0]
+            if found != SCHEMA:
+                connection.execute("BEGIN IMMEDIATE")
+                # Another process may have made the tables while this one waited.
+                if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA:
+                    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                        raise sqlite3.DatabaseError(f"schema {found}")
+                    for statement in _TABLES.split(";\n"):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+                connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def close(self) -> None:
+        with self.lock:
+            self.connection.close()
+
+    def __enter__(self) -> SearchIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of one SELECT; for this room."""
+        try:
+            with self.lock:
+                return self.connection.execute(sql, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"the search index {self.path or ''} cannot be read: {error}",
+                hint="Delete the file: it is made anew from the graph.",
+            ) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self.lock:
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                raise StoreError(f"the search index cannot be written: {error}") from error
+            try:
+                yield self.connection
+                self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'change'")
+                self.connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:  # a full disk
+                self.connection.execute("ROLLBACK") if self.connection.in_transaction else None
+                raise StoreError(f"the search index cannot be written: {error}") from error
+            except BaseException:
+                self.connection.execute("ROLLBACK")
+                raise
+
+    def _meta(self, key: str) -> int:
+        return int(self.rows("SELECT value FROM meta WHERE key = ?", (key,))[0][0])
+
+    @property
+    def version(self) -> int:
+        """The graph version that the documents are of; -1 for an index that was never filled."""
+        return self._meta("version")
+
+    def __len__(self) -> int:
+        return int(self.rows("SELECT count(*) FROM documents")[0][0])
+
+    # Writing
+
+    def rebuild(self, query: Query, settings: Settings, version: int) -> int:
+        """Make the index that of the whole graph. Documents and vectors that are still right are kept.
+
+        Gives the number of documents that changed.
+        """
+        return self._write(read_documents(query, settings), None, version)
+
+    def refresh(self, query: Query, settings: Settings, version: int, changed: Iterable[str], since: int) -> int:
+        """Follow the graph from version `since` to `version`, between which only the subjects `changed` were touched.
+
+        Rebuilds where the index is of another version than `since`. Gives the number of documents that changed.
+        """
+        if self.version != since:
+            return self.rebuild(query, settings, version)
+        subjects = set(changed)
+        documents = read_documents(query, settings, subjects)
+        return self.sync(documents, subjects - {d.iri for d in documents}, version)
+
+    def sync(self, changed: Iterable[Document], removed: Iterable[str], version: int) -> int:
+        """Put the changed documents in, take the removed IRIs out, in one transaction. Gives how many differed."""
+        return self._write(changed, removed, version)
+
+    def _write(self, documents: Iterable[Document], removed: Iterable[str] | None, version: int) -> int:
+        wanted = {d.iri: d for d in documents}
+        with self._writing() as connection:
+            if removed is None:
+                known = connection.execute("SELECT iri, id, digest FROM documents").fetchall()
+                gone = [id_ for iri, id_, _ in known if iri not in wanted]
+            else:
+                touched = json.dumps([*wanted, *removed])
+                known = connection.execute(
+                    "SELECT iri, id, digest FROM documents WHERE iri IN (SELECT value FROM json_each(?))", (touched,)
+                ).fetchall()
+                gone = [id_ for iri, id_, _ in known if iri not in wanted]
+            before = {iri: (id_, digest) for iri, id_, digest in known}
+            fresh = []
+            for document in wanted.values():
+                digest = hashlib.blake2b(repr(document).encode(), digest_size=16).digest()
+                old = before.get(document.iri)
+                if old is not None and old[1] == digest:
+                    continue
+                if old is not None:
+                    gone.append(old[0])
+                fresh.append((document, digest))
+            self._delete(connection, gone)
+            self._insert(connection, fresh)
+            if removed is None:
+                connection.execute("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM passages)")
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
+        return len(fresh) + len(gone) - len(before.keys() & {d.iri for d, _ in fresh})
+
+    @staticmethod
+    def _delete(connection: sqlite3.Connection, ids: list[int]) -> None:
+        keys = [(i,) for i in ids]
+        connection.executemany("DELETE FROM words WHERE label IN (SELECT id FROM labels WHERE document = ?)", keys)
+        for table in ("labels", "passages", "classes"):
+            connection.executemany(f"DELETE FROM {table} WHERE document = ?", keys)  # noqa: S608 - fixed names
+        connection.executemany("DELETE FROM full_text WHERE rowid = ?", keys)
+        connection.executemany("DELETE FROM documents WHERE id = ?", keys)
+
+    @staticmethod
+    def _insert(connection: sqlite3.Connection, fresh: list[tuple[Document, bytes]]) -> None:
+        if not fresh:
+            return
+        first = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM documents").fetchone()[0]
+        first_label = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM labels").fetchone()[0]
+        documents: list[tuple[Any, ...]] = []
+        texts: list[tuple[int, str, str, str]] = []
+        passages: list[tuple[int, bytes, str]] = []
+        classes: list[tuple[int, str]] = []
+        labels: list[tuple[int, int, str, str, str]] = []
+        words: list[tuple[str, int]] = []
+        for number, (d, digest) in enumerate(fresh, start=first):
+            annotations = json.dumps(dict(d.annotations), ensure_ascii=False)
+            documents.append(
+                (number, d.iri, d.family, d.kind, d.name, d.label, d.description, annotations, d.source, digest)
+            )
+            texts.append((number, d.label or d.name, d.description, d.text))
+            passages.extend((number, _hash(p), p) for p in dict.fromkeys(d.passages))
+            classes.extend((number, c) for c in d.classes)
+            for form, text in d.labels:
+                spoken = normal(text)
+                if not spoken:
+                    continue
+                key = first_label + len(labels)
+                labels.append((key, number, form, spoken, text))
+                if form != "code":
+                    words.extend((w, key) for w in set(spoken.split()) if len(w) > 2 and w not in STOP_WORDS)
+        connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", documents)
+        connection.executemany("INSERT INTO full_text (rowid, name, description, text) VALUES (?, ?, ?, ?)", texts)
+        connection.executemany("INSERT INTO passages VALUES (?, ?, ?)", passages)
+        connection.executemany("INSERT OR IGNORE INTO classes VALUES (?, ?)", classes)
+        connection.executemany("INSERT INTO labels VALUES (?, ?, ?, ?, ?)", labels)
+        connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", sorted(words))
+
+    def embed(self, embedder: Embedder) -> int:
+        """Embed the passages that this embedder has no vector of; in steps, so that a long run can be broken off.
+
+        Gives how many were embedded. The model is loaded only where there is something to do.
+        """
+        missing = self.rows(
+            "SELECT DISTINCT hash, text FROM passages WHERE hash NOT IN (SELECT hash FROM vectors WHERE embedder = ?)",
+            (embedder.name,),
+        )
+        # Texts of like length together, also across steps.
+        missing.sort(key=lambda row: len(row[1]))
+        for start in range(0, len(missing), 256):
+            step = missing[start : start + 256]
+            vectors = embedder.embed([text for _, text in step])
+            with self._writing() as connection:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)",
+                    [(key, embedder.name, v.tobytes()) for (key, _), v in zip(step, vectors, strict=True)],
+                )
+        return len(missing)
+
+    # Reading
+
+    def change(self) -> int:
+        """Moves with each write to the index, by any process; for caches."""
+        return self._meta("change")
+
+    def cached(self, key: object, make: Callable[[], T]) -> T:
+        """What `make` gives, kept until the index changes."""
+        with self.lock:
+            change = self.change()
+            if change != self._cached_change:
+                self._cache.clear()
+                self._cached_change = change
+            if key not in self._cache:
+                self._cache[key] = make()
+            made: T = self._cache[key]
+            return made
+
+    def vectors(self, embedder: Embedder) -> VectorTable:
+        """The vectors of all passages; what was not embedded yet is. Cached until the index changes."""
+        with self.lock:
+            self.cached(("embedded", embedder.name), lambda: self.embed(embedder))
+            return self.cached(("vectors", embedder.name), lambda: self._read_vectors(embedder))
+
+    def _read_vectors(self, embedder: Embedder) -> VectorTable:
+        import numpy as np
+
+        found = self.rows(
+            "SELECT d.id, d.kind, v.vector FROM passages p JOIN documents d ON d.id = p.document "
+            "JOIN vectors v ON v.hash = p.hash AND v.embedder = ? ORDER BY d.id",
+            (embedder.name,),
+        )
+        ids = np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found))
+        flat = np.frombuffer(b"".join(row[2] for row in found), dtype=np.float32)
+        matrix = flat.reshape(len(found), embedder.dimensions)
+        return VectorTable(ids, np.array([row[1] for row in found], dtype=np.str_), matrix)
+
+    def vectors_of(self, texts: Sequence[str], embedder: Embedder) -> Vectors:
+        """The vectors of any texts, shape (n, d): those that the index holds are read, the others are embedded."""
+        import numpy as np
+
+        keys = [_hash(text) for text in texts]
+        known: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), 500):
+            part = keys[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            known.update(
+                self.rows(
+                    f"SELECT hash, vector FROM vectors WHERE embedder = ? AND hash IN ({marks})",  # noqa: S608
+                    (embedder.name, *part),
+                )
+            )
+        missing = [text for text, key in zip(texts, keys, strict=True) if key not in known]
+        made = dict(zip(missing, embedder.embed(missing), strict=True)) if missing else {}
+        if not texts:
+            return embedder.embed([])
+        return np.stack(
+            [
+                np.frombuffer(known[key], dtype=np.float32) if key in known else made[text]
+                for text, key in zip(texts, keys, strict=True)
+            ]
+        )
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
