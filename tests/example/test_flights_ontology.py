@@ -111,3 +111,18 @@ def test_every_term_has_one_label_and_one_definition_and_is_used_as_declared() -
     annotations = {q.subject.value for q in mine if q.object.value == OWL + "AnnotationProperty"}
     others = {q.predicate.value for q in [*mine, *data] if q.predicate.value.startswith((SKOS, "http://purl.org/dc/"))}
     assert others <= annotations
+
+
+@pytest.mark.parametrize("folder", ["ontology", "graph"])
+def test_an_editor_finds_the_imports_without_a_network(folder: str) -> None:
+    import xml.etree.ElementTree as ElementTree
+
+    here = WORKSPACE / folder
+    entries = ElementTree.parse(here / "catalog-v001.xml").getroot()
+    found = {entry.attrib["name"]: (here / entry.attrib["uri"]).resolve() for entry in entries}
+    files = [*here.glob("*.ttl"), *found.values()]
+    quads = [q for path in files for q in ox.parse(path=str(path), format=ox.RdfFormat.TURTLE)]
+    assert {q.object.value for q in quads if q.predicate.value == OWL + "imports"} <= found.keys()
+    for iri, path in found.items():
+        text = path.read_text(encoding="utf-8")
+        assert f"<{iri}> a owl:Ontology" in text
