@@ -1,0 +1,213 @@
+"""The other side of `abi.graph.worker`: a process that answers queries over a read-only store until its input ends.
+
+It is run by path with `python -I -S`, so it imports nothing of abi and sees no environment; that, and no
+multiprocessing, is what makes it start in a tenth of a second. Requests and replies are JSON behind their length in
+four bytes. The queries run in a thread with a large stack (the parser recurses), while the main thread reads on: when
+the parent is gone, its end of the pipe is closed and the process ends in the middle of any query.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from typing import IO, Any
+
+__all__ = ["main"]
+
+_STACK = 512 * 1024 * 1024
+"""Address space, not memory: pages that no recursion reaches are never there."""
+_CLOCK_EVERY = 64
+"""Rows between two looks at the clock."""
+
+
+def send(stream: IO[bytes], message: Any) -> None:
+    payload = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    stream.write(len(payload).to_bytes(4, "big") + payload)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> Any:
+    """The next message; None where the other side is gone."""
+    size = stream.read(4)
+    if len(size) < 4:
+        return None
+    payload = stream.read(int.from_bytes(size, "big"))
+    return json.loads(payload.decode("utf-8", "surrogatepass"))
+
+
+class _Answerer:
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.prefixes: dict[str, str] = request["prefixes"]
+        self.open(request)
+
+    def open(self, request: dict[str, Any]) -> None:
+        from pyoxigraph import RdfFormat, Store
+
+        self.path: str | None = request.get("path")
+        if self.path is not None:
+            self.store = Store.read_only(self.path)
+        else:
+            self.store = Store()
+            self.store.bulk_load(path=request["dump"], format=RdfFormat.N_QUADS)
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            try:
+                return self.evaluate(request)
+            except OSError:
+                if self.path is None:
+                    raise
+                # The writer may have removed a file that this snapshot still counted on: look again, once.
+                self.open(request | {"path": self.path})
+                return self.evaluate(request)
+        except SyntaxError as error:
+            return {"error": "syntax", "message": str(error)}
+        except ValueError as error:
+            return {"error": "value", "message": str(error)}
+        except OSError as error:
+            return {"error": "store", "message": str(error)}
+        except Exception as error:
+            return {"error": "store", "message": f"{type(error).__name__}: {error}"}
+
+    def evaluate(self, request: dict[str, Any]) -> dict[str, Any]:
+        from pyoxigraph import NamedNode, QueryBoolean, QueryTriples
+
+        deadline = time.monotonic() + request["seconds"]
+        defaults, named = request["default_graphs"], request["named_graphs"]
+        result = self.store.query(
+            request["text"],
+            prefixes=self.prefixes,
+            use_default_graph_as_union=request["union"],
+            default_graph=None if defaults is None else [NamedNode(g) for g in defaults],
+            named_graphs=None if named is None else [NamedNode(g) for g in named],
+        )
+        if isinstance(result, QueryBoolean):
+            return {"form": "ask", "boolean": bool(result)}
+        if isinstance(result, QueryTriples):
+            form, variables = "construct", ["subject", "predicate", "object"]
+        else:
+            form, variables = "select", [v.value for v in result.variables]
+        max_rows, max_bytes = request["rows"], request["bytes"]
+        rows: list[list[Any]] = []
+        size = 0
+        truncated = False
+        for row in result:
+            if len(rows) >= max_rows:
+                truncated = True
+                break
+            if len(rows) % _CLOCK_EVERY == 0 and time.monotonic() > deadline:
+                return {"error": "timeout", "message": ""}
+            values = [_value(term) for term in row]
+            size += sum(len(v[1]) + 16 for v in values if v)
+            if size > max_bytes:
+                truncated = True
+                break
+            rows.append(values)
+        return {"form": form, "variables": variables, "rows": rows, "truncated": truncated}
+
+
+def _value(term: Any) -> list[Any] | None:
+    """A term as kind, value and, for a literal that has them, datatype and language."""
+    from pyoxigraph import BlankNode, Literal, NamedNode
+
+    if term is None:
+        return None
+    if isinstance(term, NamedNode):
+        return ["iri", term.value]
+    if isinstance(term, Literal):
+        if term.language:
+            return ["literal", term.value, None, term.language]
+        datatype = term.datatype.value
+        if datatype == "http://www.w3.org/2001/XMLSchema#string":
+            return ["literal", term.value]
+        return ["literal", term.value, datatype, None]
+    if isinstance(term, BlankNode):
+        return ["bnode", term.value]
+    return ["literal", str(term)]  # a triple term
+
+
+def _limit_itself(memory: int) -> None:
+    """Bound the memory and, on Linux, give up sockets for good: what the guard refuses cannot be done here either."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError, OSError):
+        pass
+    # For each machine: seccomp's name for it and the number of the system call `socket`.
+    machines = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
+    if sys.platform != "linux" or os.uname().machine not in machines:
+        return
+    import ctypes
+
+    architecture, socket_call = machines[os.uname().machine]
+    load, equal, give = 0x20, 0x15, 0x06
+    allow, deny = 0x7FFF0000, 0x00050000 | 13  # EACCES
+    program = [
+        (load, 0, 0, 4),  # the machine
+        (equal, 0, 3, architecture),
+        (load, 0, 0, 0),  # the system call
+        (equal, 0, 1, socket_call),
+        (give, 0, 0, deny),
+        (give, 0, 0, allow),
+    ]
+    raw = b"".join(
+        code.to_bytes(2, sys.byteorder) + bytes((yes, no)) + value.to_bytes(4, sys.byteorder)
+        for code, yes, no, value in program
+    )
+    instructions = ctypes.create_string_buffer(raw, len(raw))
+
+    class Filter(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+    filter_ = Filter(len(program), ctypes.addressof(instructions))
+    libc = ctypes.CDLL(None)
+    no_new_privileges, set_seccomp, mode_filter = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) == 0:
+        libc.prctl(set_seccomp, mode_filter, ctypes.byref(filter_), 0, 0)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which may want to go on
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    first = receive(requests)
+    if first is None:
+        return
+    _limit_itself(first["memory"])
+    pending: list[Any] = []
+    ready = threading.Semaphore(0)
+
+    def serve() -> None:
+        try:
+            answerer = _Answerer(first)
+            send(replies, {})
+            while True:
+                ready.acquire()
+                request = pending.pop(0)
+                if "text" in request:
+                    send(replies, answerer.answer(request))
+                else:
+                    answerer.open(request)
+                    send(replies, {})
+        except BrokenPipeError:
+            os._exit(0)
+        except BaseException as error:
+            send(replies, {"error": "store", "message": f"{type(error).__name__}: {error}"})
+            os._exit(1)
+
+    threading.stack_size(_STACK)
+    threading.Thread(target=serve, daemon=True).start()
+    while (request := receive(requests)) is not None:
+        pending.append(request)
+        ready.release()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.path.append(sys.argv[1])  # where pyoxigraph is installed: -S leaves site-packages out
+    main()
