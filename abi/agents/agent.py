@@ -1,0 +1,244 @@
+"""Agents that can be talked to: one state machine, compiled once, that runs every agent on every thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+from uuid import uuid4
+
+from langchain_core.messages import HumanMessage
+from langgraph.graph import START, StateGraph
+
+from abi.agents import answering, intent_agent
+from abi.agents.crew import Crew, TurnContext
+from abi.agents.definition import ROOT, AgentDefinition, Definitions
+from abi.agents.intents import PhraseVectors
+from abi.agents.memory import close_memory, drop_older, open_memory
+from abi.agents.models import ModelRegistry
+from abi.agents.turn import Event, TurnResult, TurnState
+from abi.errors import UsageError
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+
+    from abi.agents.services import Services
+
+__all__ = ["Agent", "AgentRuntime"]
+
+_MESSAGE_CHARACTERS = 32_000
+
+
+def build_graph() -> StateGraph[TurnState, TurnContext, TurnState, TurnState]:
+    """The turn as a LangGraph, before it is compiled."""
+    graph = StateGraph(TurnState, context_schema=TurnContext)
+    graph.add_node("begin", intent_agent.begin, destinations=("map_intents", "route", "call_model", "finish"))
+    graph.add_node("map_intents", intent_agent.map_intents, destinations=("filter_intents", "route", "call_model"))
+    graph.add_node("filter_intents", intent_agent.filter_intents, destinations=("check_entities", "route"))
+    graph.add_node("check_entities", intent_agent.check_entities, destinations=("route",))
+    graph.add_node("route", intent_agent.route, destinations=("map_intents", "call_model", "finish"))
+    graph.add_node(
+        "call_model", answering.call_model, destinations=("call_tools", "call_model", "map_intents", "finish")
+    )
+    graph.add_node("call_tools", answering.call_tools, destinations=("call_model", "map_intents", "finish"))
+    graph.add_node("finish", answering.finish)
+    graph.add_edge(START, "begin")
+    return graph
+
+
+class AgentRuntime:
+    """All agents of a workspace. Safe to use from many threads; agents are built again when the graph has moved."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.vectors = PhraseVectors(lambda: services.embedder)
+        self.models = ModelRegistry(services, self.vectors)
+        self.memory = open_memory(services.memory_path)
+        self._graph: CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState] = build_graph().compile(
+            checkpointer=self.memory
+        )
+        self._crew: Crew | None = None
+        self._lock = threading.RLock()
+        self._threads: weakref.WeakValueDictionary[str, _ThreadLock] = weakref.WeakValueDictionary()
+
+    def agent(self, name: str | None = None) -> Agent:
+        """The agent of that name; the root agent where none is named. Raises NotFound."""
+        definition = self.crew().definitions.agent(name or ROOT)
+        return Agent(self, definition.name)
+
+    def agents(self) -> list[AgentDefinition]:
+        """Definitions of all agents, by name; the root agent first."""
+        definitions = self.crew().definitions
+        names = [ROOT, *(n for n in definitions.names if n != ROOT)]
+        return [definitions.agent(n) for n in names]
+
+    def crew(self) -> Crew:
+        """The agents of the graph as it is now."""
+        version = self.services.version()
+        with self._lock:
+            if self._crew is None or self._crew.definitions.version != version:
+                self._crew = Crew(self.services, Definitions(self.services, version), self.vectors)
+            return self._crew
+
+    def close(self) -> None:
+        close_memory(self.memory)
+
+    def turn(
+        self, agent: str, text: str, thread_id: str | None, *, model: str | None = None
+    ) -> Iterator[Event | TurnResult]:
+        """Run one turn: events as they happen, the result last. Turns of one thread follow each other."""
+        if not text.strip():
+            raise UsageError("The message is empty.")
+        if len(text) > _MESSAGE_CHARACTERS:
+            raise UsageError(f"The message is longer than {_MESSAGE_CHARACTERS} characters.")
+        thread_id = thread_id or uuid4().hex
+        crew = self.crew()
+        root = crew.definitions.agent(agent).name
+        context = TurnContext(self.services, crew, self.models, root, model)
+        config: RunnableConfig = {
+            "configurable": {"thread_id": thread_id},
+            "recursion_limit": self.services.settings.agent_steps * 6 + 20,
+        }
+        held = self._thread(thread_id)  # kept in hand: the map forgets locks that nobody holds
+        with held.lock:
+            started = datetime.now(UTC)
+            state: dict[str, Any] = {}
+            for mode, chunk in self._graph.stream(
+                {"messages": [HumanMessage(text)]},
+                config,
+                context=context,
+                stream_mode=["custom", "values"],
+                durability="exit",
+            ):
+                if mode == "custom":
+                    yield Event(**cast(dict[str, Any], chunk))
+                else:
+                    state = cast(dict[str, Any], chunk)
+            result = self._result(thread_id, text, state, crew, started)
+            drop_older(self.memory, thread_id)
+        if self.services.trace_store is not None:
+            self.services.trace_store.write(result)
+        for line in result.answer.splitlines():
+            yield Event("message", result.agent, line)
+        yield Event("done", result.agent, "[DONE]")
+        yield result
+
+    def _thread(self, thread_id: str) -> _ThreadLock:
+        with self._lock:
+            return self._threads.setdefault(thread_id, _ThreadLock())
+
+    def _result(self, thread_id: str, text: str, state: dict[str, Any], crew: Crew, started: datetime) -> TurnResult:
+        turn, name = state["turn"], state["path"][-1]
+        base = self.services.settings.base_iri
+        definition = crew.definitions.agent(name)
+        trail = list(dict.fromkeys(turn["trail"]))
+        candidates = sorted(turn["candidates"], key=lambda c: -c["score"])
+        shown = [{k: c[k] for k in ("intent", "target", "type", "score")} for c in candidates]
+        needs = turn["needs"]
+        if needs is not None:
+            needs = {k: v for k, v in needs.items() if k in ("argument", "tool", "choices")}
+        answer = "\n\n".join(a for a in dict.fromkeys(turn["answers"]) if a) or "There is no answer."
+        return TurnResult(
+            thread_id=thread_id,
+            turn=f"{base}thread/{quote(thread_id, safe='')}/turn/{state['count']}",
+            number=state["count"],
+            agent=name,
+            message=text,
+            answer=answer,
+            grounded=turn["grounded"],
+            needs=needs,
+            tool_calls=[_public(c) for c in turn["calls"]],
+            citations=turn["citations"],
+            routing={"step": _step(trail), "candidates": shown, "chosen": turn["chosen"], "trail": trail},
+            started=started,
+            ended=datetime.now(UTC),
+            model=turn["model"],
+            agent_iri=definition.iri,
+            graph_version=crew.definitions.version,
+            details={"candidates": candidates},
+        )
+
+
+class Agent:
+    """One agent of the graph. Holds nothing but its name: each call meets the graph as it is then."""
+
+    def __init__(self, runtime: AgentRuntime, name: str) -> None:
+        self._runtime = runtime
+        self.name = name
+
+    @property
+    def definition(self) -> AgentDefinition:
+        return self._runtime.crew().definitions.agent(self.name)
+
+    def invoke(self, text: str, thread_id: str | None = None, *, model: str | None = None) -> TurnResult:
+        """Answer one message. Without `thread_id` a new thread begins; the result names it."""
+        for item in self._runtime.turn(self.name, text, thread_id, model=model):
+            if isinstance(item, TurnResult):
+                return item
+        raise AssertionError("a turn always gives a result")  # pragma: no cover
+
+    async def ainvoke(self, text: str, thread_id: str | None = None, *, model: str | None = None) -> TurnResult:
+        return await asyncio.to_thread(self.invoke, text, thread_id, model=model)
+
+    def stream(
+        self, text: str, thread_id: str | None = None, *, model: str | None = None
+    ) -> Iterator[Event | TurnResult]:
+        """Events of a turn as they happen, then its TurnResult."""
+        return self._runtime.turn(self.name, text, thread_id, model=model)
+
+    async def astream(
+        self, text: str, thread_id: str | None = None, *, model: str | None = None
+    ) -> AsyncIterator[Event | TurnResult]:
+        """As `stream`. The turn runs in a thread of its own and ends even where nobody listens any more."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[Event | TurnResult | BaseException | None] = asyncio.Queue()
+
+        def pump() -> None:
+            last: BaseException | None = None
+            try:
+                for item in self.stream(text, thread_id, model=model):
+                    loop.call_soon_threadsafe(queue.put_nowait, item)
+            except Exception as error:
+                last = error
+            loop.call_soon_threadsafe(queue.put_nowait, last)
+
+        work = asyncio.ensure_future(asyncio.to_thread(pump))
+        while True:
+            item = await queue.get()
+            if item is None or isinstance(item, BaseException):
+                break
+            yield item
+        await work
+        if item is not None:
+            raise item
+
+
+class _ThreadLock:
+    """A lock that the map of threads forgets when no turn holds it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+def _step(trail: list[str]) -> str:
+    """The step that decided, out of all that were taken: the last one, but how a tool was found rather than that."""
+    for step in reversed(trail):
+        if step == "tool" and len(trail) > 1:
+            continue
+        if step != "unmapped":
+            return step
+    return "none"
+
+
+def _public(call: dict[str, Any]) -> dict[str, Any]:
+    keys = ("tool", "arguments", "query", "rows", "row_count", "truncated", "seconds")
+    shown = {k: call.get(k) for k in keys}
+    for extra in ("result", "error"):
+        if call.get(extra) is not None and call.get("rows") is None:
+            shown[extra] = call[extra]
+    return shown

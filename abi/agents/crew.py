@@ -1,0 +1,103 @@
+"""What one version of the graph makes of each agent: its intents as vectors, its model with the tools bound to it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.tools import BaseTool
+
+from abi.agents.cards import ToolCard, card_of_record
+from abi.agents.definition import AgentDefinition, Definitions
+from abi.agents.handoff import REQUEST_HELP, HandoffTool, HelpTool, handoff_tool
+from abi.agents.intents import IntentIndex, PhraseVectors
+from abi.agents.langchain_tools import catalog_tool
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import Runnable
+
+    from abi.agents.models import ModelRegistry
+    from abi.agents.services import Services
+
+__all__ = ["Crew", "Member", "TurnContext"]
+
+
+@dataclass
+class Member:
+    """One agent, ready to take turns."""
+
+    definition: AgentDefinition
+    index: IntentIndex
+    tools: dict[str, BaseTool]
+    _bound: dict[tuple[str, tuple[str, ...]], Runnable[Any, Any]] = field(default_factory=dict)
+
+    def bound(self, name: str, model: BaseChatModel, without: frozenset[str]) -> Runnable[Any, Any]:
+        """The model with this agent's tools, but for those in `without`. A model that takes no tools stays bare."""
+        offered = tuple(n for n in self.tools if n not in without)
+        key = (name, offered)
+        if key not in self._bound:
+            try:
+                tools = [self.tools[n] for n in offered]
+                self._bound[key] = model.bind_tools(tools) if tools else model
+            except NotImplementedError:
+                self._bound[key] = model
+        return self._bound[key]
+
+
+class Crew:
+    """All agents of one version of the graph. Shared by every thread; nothing in it belongs to a conversation."""
+
+    def __init__(self, services: Services, definitions: Definitions, vectors: PhraseVectors) -> None:
+        self.definitions = definitions
+        self._services = services
+        self._vectors = vectors
+        self._members: dict[str, Member] = {}
+        self._lock = threading.RLock()
+
+    def member(self, name: str) -> Member:
+        """Raises NotFound where the graph has no such agent."""
+        with self._lock:
+            own = self.definitions.find(name) or name
+            if own not in self._members:
+                definition = self.definitions.agent(own)
+                index = IntentIndex(definition.intents, self._vectors)
+                self._members[own] = Member(definition, index, self._tools(definition))
+            return self._members[own]
+
+    def _tools(self, definition: AgentDefinition) -> dict[str, BaseTool]:
+        tools: dict[str, BaseTool] = {}
+        for record in definition.tools:
+            tools[record.name] = catalog_tool(record, self._services, definition.phrases.get(record.name, ()))
+        for name in definition.agents:
+            tool = handoff_tool(name, self.definitions.agent(name).description, self._leaves(name))
+            tools.setdefault(tool.name, tool)
+        tools[REQUEST_HELP] = HelpTool()
+        return tools
+
+    def _leaves(self, name: str) -> tuple[ToolCard, ...]:
+        return tuple(
+            card_of_record(record, below.phrases.get(record.name, ()))
+            for below in self.definitions.below(name)
+            for record in below.tools
+        )
+
+    def handoffs(self, name: str) -> dict[str, str]:
+        """Name of the hand-over tool to the agent that it leads to."""
+        return {n: t.target for n, t in self.member(name).tools.items() if isinstance(t, HandoffTool)}
+
+
+@dataclass(frozen=True)
+class TurnContext:
+    """What the steps of a turn are given: one version of the graph, from the turn's beginning to its end."""
+
+    services: Services
+    crew: Crew
+    models: ModelRegistry
+    root: str
+    model: str | None = None
+    """A model asked for this turn only; else the agent's own, else the workspace's."""
+
+    def model_name(self, definition: AgentDefinition) -> str:
+        return self.model or definition.model or self.services.settings.model

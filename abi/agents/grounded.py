@@ -1,0 +1,237 @@
+"""`offline:grounded`: a chat model that needs no language model. It calls tools and says what their rows say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from pydantic import PrivateAttr
+
+from abi.agents.asking import Asked, ask, ask_between, call, resume, say
+from abi.agents.cards import ToolCard, card_of_record, card_of_schema
+from abi.agents.choose import Chooser, Fit
+from abi.agents.compose import abilities, answer_of, refusal
+from abi.agents.fill import fill
+from abi.agents.handoff import REQUEST_HELP, HandoffTool
+from abi.agents.intents import Candidate, PhraseVectors
+from abi.agents.langchain_tools import CatalogTool
+from abi.agents.reading import Reading, read
+from abi.agents.turn import text_of
+from abi.agents.world import World
+
+__all__ = ["GroundedChatModel"]
+
+_CLOSE = 0.08
+"""Tools whose fits are nearer than this are for the person to choose between."""
+_QUESTION_WORDS = frozenset("what which who where when how is are does do can list show find give tell".split())
+_FOLLOWS = re.compile(r"^\s*(?:and|what about|how about|or|same|the same|then|now|also|but)\b", re.IGNORECASE)
+_ABILITIES = re.compile(
+    r"\bwhat (?:else )?(?:can|could|do|are) (?:you|i)\b.*\b(?:do|ask|know|able|answer)\b|^\W*help\W*$", re.I
+)
+
+
+@dataclass
+class _Desk:
+    """What lies on the model's table for one call."""
+
+    tools: dict[str, BaseTool]
+    cards: list[ToolCard]
+    system: dict[str, Any] = field(default_factory=dict)
+
+    def card(self, name: str) -> ToolCard | None:
+        return next((c for c in self.cards if c.name == name), None)
+
+
+class GroundedChatModel(BaseChatModel):
+    """Chooses a tool, fills it from the message, asks where something is missing, answers from the rows.
+
+    `services` is the workspace's; `vectors` keeps the vectors of phrases. An answer's `additional_kwargs` tell
+    `grounded`, `needs` (an open question) and `unanswered` (no tool fits).
+    """
+
+    services: Any
+    vectors: Any
+    _world: World = PrivateAttr()
+    _chooser: Chooser = PrivateAttr()
+    _cards: dict[int, tuple[BaseTool, tuple[ToolCard, ...]]] = PrivateAttr(default_factory=dict)
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        vectors: PhraseVectors = self.vectors
+        self._world = World(self.services)
+        self._chooser = Chooser(vectors, self._world)
+
+    @property
+    def _llm_type(self) -> str:
+        return "offline-grounded"
+
+    def bind_tools(
+        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **kwargs: Any
+    ) -> Runnable[Any, AIMessage]:
+        """Only LangChain tools can be bound: what a tool is about is read from its record or schema."""
+        return self.bind(tools=[t for t in tools if isinstance(t, BaseTool)], **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        *,
+        tools: Sequence[BaseTool] = (),
+        **_: Any,
+    ) -> ChatResult:
+        system = next((m for m in messages if isinstance(m, SystemMessage)), None)
+        desk = self._desk(tools, dict(system.additional_kwargs) if system is not None else {})
+        return ChatResult(generations=[ChatGeneration(message=self._reply(messages, desk))])
+
+    def keep_intents(
+        self, request: str, candidates: Sequence[Candidate], tools: dict[str, BaseTool]
+    ) -> list[Candidate]:
+        """Of the intents that lead to tools and agents, those whose tools take the message best; none if none can.
+
+        An agent is judged by the best tool under it. An intent that leads to a reply stays beside them.
+        """
+        desk = self._desk(list(tools.values()), {})
+        reading = self._read(request, desk)
+        agents = {t.name: t.target for t in tools.values() if isinstance(t, HandoffTool)}
+        best: dict[str, float] = {}
+        for fit in self._chooser.rank(reading, desk.cards):
+            target = agents.get(fit.card.target, fit.card.name)
+            if fit.acceptable:
+                best[target] = max(fit.score, best.get(target, fit.score))
+        judged = [c for c in candidates if c.type != "raw"]
+        top = max((best[c.target] for c in judged if c.target in best), default=0.0)
+        return [c for c in candidates if c.type == "raw" or best.get(c.target, -9.0) >= top - _CLOSE]
+
+    def _reply(self, messages: Sequence[BaseMessage], desk: _Desk) -> AIMessage:
+        at = max((i for i, m in enumerate(messages) if isinstance(m, HumanMessage)), default=-1)
+        if at < 0:
+            return say("There is no question.", grounded=None)
+        request, before, since = text_of(messages[at]), messages[:at], messages[at + 1 :]
+        results = [m for m in since if isinstance(m, ToolMessage)]
+        if since and isinstance(since[-1], ToolMessage):
+            made = {str(c["id"]): dict(c["args"]) for m in since if isinstance(m, AIMessage) for c in m.tool_calls}
+            return self._answer(results, made, request, desk)
+        if since and isinstance(since[-1], AIMessage) and text_of(since[-1]):
+            return AIMessage(content="")  # a sub-agent has answered; there is nothing to add
+        return self._begin(request, before, desk)
+
+    def _begin(self, request: str, before: Sequence[BaseMessage], desk: _Desk) -> AIMessage:
+        """The first call for a message: go on with an open question or an earlier call, or choose a tool."""
+        reading = self._read(request, desk)
+        injected = {i["target"]: float(i["score"]) for i in desk.system.get("intents", []) if i["type"] == "tool"}
+        last = before[-1] if before else None
+        open_question = Asked.of(last.additional_kwargs.get("needs") or {}) if isinstance(last, AIMessage) else None
+        fits = self._chooser.rank(reading, desk.cards, injected) if desk.cards else []
+        if open_question is not None and not injected:
+            card = desk.card(open_question.tool)
+            fresh = bool(fits) and fits[0].acceptable and _is_question(request)
+            if card is not None and not (fresh and fits[0].card.name != card.name):
+                resumed = resume(open_question, card, reading, self._world)
+                if resumed is not None:
+                    return resumed if isinstance(resumed, AIMessage) else call(card.target, resumed)
+        follow_up = self._follow_up(reading, before, desk)
+        if follow_up is not None and not (fits and fits[0].acceptable and not fits[0].filling.missing and injected):
+            return follow_up
+        if _ABILITIES.search(request):
+            return say(self._abilities(desk), grounded=None)
+        if fits and fits[0].acceptable:
+            return self._take(fits[0], request)
+        return self._refuse(fits, reading, desk)
+
+    def _take(self, fit: Fit, request: str) -> AIMessage:
+        card, filling = fit.card, fit.filling
+        if card.target != card.name:  # it is under another agent: that agent fills it, and asks what is open
+            return call(card.target, {})
+        if filling.ambiguous or filling.missing:
+            return ask(card, filling, request, self._world)
+        return call(card.target, filling.arguments)
+
+    def _refuse(self, fits: Sequence[Fit], reading: Reading, desk: _Desk) -> AIMessage:
+        if REQUEST_HELP in desk.tools:
+            return call(REQUEST_HELP, {"reason": f"no tool fits: {reading.text}"})
+        nearest = sorted(fits, key=lambda f: -f.similarity)
+        words = fits[0].uncovered if fits else []
+        if fits:
+            words = min((f.uncovered for f in nearest[:3]), key=len)
+        text = refusal(words, [f.card for f in nearest], desk.system.get("others", ()))
+        return say(text, grounded=False, unanswered=True)
+
+    def _follow_up(self, reading: Reading, before: Sequence[BaseMessage], desk: _Desk) -> AIMessage | None:
+        """`and from Seattle?` after a call: the same call with one argument replaced."""
+        calls = [c for m in before if isinstance(m, AIMessage) for c in m.tool_calls]
+        card = desk.card(calls[-1]["name"]) if calls else None
+        if card is None or not (_FOLLOWS.match(reading.text) or len(reading.words) <= 3):
+            return None
+        given = {k: v for k, v in calls[-1]["args"].items() if v is not None}
+        filling = fill(card, reading, self._world, given)
+        stems = self._chooser.stems(card)
+        left = [w for w, _, _ in reading.content(filling.used) if not self._chooser.covers(stems, w)]
+        changed = {k for k, v in filling.arguments.items() if given.get(k) != v} or bool(filling.ambiguous)
+        if left or not filling.used or not changed:
+            return None
+        if card.target != card.name:
+            return call(card.target, {})
+        if filling.ambiguous or filling.missing:
+            return ask(card, filling, reading.text, self._world)
+        return call(card.target, filling.arguments)
+
+    def _abilities(self, desk: _Desk) -> str:
+        return abilities(desk.cards, desk.system.get("others", ())) or "I have no tools to answer with."
+
+    def _answer(
+        self, results: Sequence[ToolMessage], made: dict[str, dict[str, Any]], request: str, desk: _Desk
+    ) -> AIMessage:
+        """Say what the tools' results say. A failed call is told as it failed."""
+        parts, grounded = [], True
+        for message in results:
+            artifact = message.artifact if isinstance(message.artifact, dict) else {}
+            card = desk.card(message.name or "")
+            if message.status == "error" or "document" not in artifact:
+                details = artifact.get("error", {}).get("details", {})
+                if card is not None and details.get("candidates"):
+                    return ask_between(card, details, made.get(message.tool_call_id, {}), request)
+                parts.append(text_of(message))
+                grounded = False
+                continue
+            parts.append(answer_of(card, artifact["document"], artifact.get("citations", []), artifact.get("answer")))
+        return say("\n\n".join(parts), grounded=grounded)
+
+    def _read(self, request: str, desk: _Desk) -> Reading:
+        return read(request, self.services.linker, known=self._chooser.known(desk.cards))
+
+    def _desk(self, tools: Sequence[BaseTool], system: dict[str, Any]) -> _Desk:
+        cards = [card for tool in tools for card in self._cards_of(tool)]
+        return _Desk({t.name: t for t in tools}, cards, system)
+
+    def _cards_of(self, tool: BaseTool) -> tuple[ToolCard, ...]:
+        kept = self._cards.get(id(tool))
+        if kept is None or kept[0] is not tool:
+            if isinstance(tool, CatalogTool):
+                cards: tuple[ToolCard, ...] = (card_of_record(tool.record, tool.phrases),)
+            elif isinstance(tool, HandoffTool):
+                from dataclasses import replace
+
+                cards = tuple(replace(leaf, target=tool.name) for leaf in tool.leaves)
+            elif tool.name == REQUEST_HELP:
+                cards = ()
+            else:
+                cards = (card_of_schema(tool.name, tool.description, tool.get_input_jsonschema()),)
+            if len(self._cards) > 5000:
+                self._cards.clear()
+            self._cards[id(tool)] = kept = (tool, cards)
+        return kept[1]
+
+
+def _is_question(text: str) -> bool:
+    """Whether a message asks for something of its own, rather than giving what was asked for."""
+    first = text.split()[0].casefold().strip("¿\"'") if text.split() else ""
+    return text.rstrip().endswith("?") or first in _QUESTION_WORDS

@@ -1,0 +1,86 @@
+"""Tool records as LangChain tools, with the argument model that the record's parameters make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.tools import StructuredTool, ToolException
+
+from abi.errors import AbiError
+from abi.records.record import Record
+
+if TYPE_CHECKING:
+    from abi.agents.services import Services
+    from abi.tools.runner import ToolResult
+
+__all__ = ["CONTENT_CHARACTERS", "CatalogTool", "catalog_tool", "content_of"]
+
+CONTENT_CHARACTERS = 8000
+"""Most characters of a result that a model is shown; the whole result is the message's artifact."""
+
+
+class CatalogTool(StructuredTool):
+    """A LangChain tool that knows its record and the phrases of the intents that lead to it."""
+
+    record: Record
+    phrases: tuple[str, ...] = ()
+    runner: Callable[..., Any]
+
+    def call(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool as the workspace does. Raises the errors of `abi.errors`."""
+        result: ToolResult = self.runner(self.record.name, **arguments)
+        return result
+
+
+def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()) -> CatalogTool:
+    """The LangChain tool of a record: content for the model, the ToolResult as artifact.
+
+    Called through LangChain, a tool that fails gives a message with what went wrong instead of raising.
+    """
+    from abi.tools.arguments import argument_model
+
+    def run(**arguments: Any) -> tuple[str, ToolResult]:
+        try:
+            result = services.run(record.name, **{k: v for k, v in arguments.items() if v is not None})
+        except AbiError as error:
+            raise ToolException(f"{error.message} {error.hint}".strip()) from error
+        return content_of(result.document()), result
+
+    return CatalogTool(
+        name=record.name,
+        description=record.description or record.name,
+        args_schema=argument_model(record),
+        func=run,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+        handle_validation_error=True,
+        record=record,
+        phrases=tuple(phrases),
+        runner=services.run,
+    )
+
+
+def content_of(document: dict[str, Any]) -> str:
+    """A tool result as JSON text for a model, cut to `CONTENT_CHARACTERS` at a row's end where it is longer."""
+    shown: dict[str, Any] = {}
+    rows = document.get("rows")
+    if rows is None:
+        shown["result"] = document.get("result")
+    else:
+        shown["row_count"] = document.get("row_count", len(rows))
+    if document.get("truncated"):
+        shown["truncated"] = True
+    if rows is None:
+        text = json.dumps(shown, ensure_ascii=False, default=str)
+        return text if len(text) <= CONTENT_CHARACTERS else text[:CONTENT_CHARACTERS] + " [cut]"
+    kept: list[Any] = []
+    left = CONTENT_CHARACTERS - 100
+    for row in rows:
+        left -= len(json.dumps(row, ensure_ascii=False, default=str)) + 2
+        if left < 0:
+            shown["shown_rows"] = len(kept)
+            break
+        kept.append(row)
+    return json.dumps({**shown, "rows": kept}, ensure_ascii=False, default=str)
