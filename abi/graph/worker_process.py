@@ -18,8 +18,9 @@ from typing import IO, Any
 
 __all__ = ["main"]
 
-_STACK = 512 * 1024 * 1024
+_STACK = 256 * 1024 * 1024
 """Address space, not memory: pages that no recursion reaches are never there."""
+_OPEN_WAITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _CLOCK_EVERY = 64
 """Rows between two looks at the clock."""
 
@@ -49,6 +50,13 @@ class _Answerer:
 
         self.path: str | None = request.get("path")
         if self.path is not None:
+            for wait in _OPEN_WAITS:
+                try:
+                    self.store = Store.read_only(self.path)
+                    return
+                except (OSError, RuntimeError):
+                    # The writer removes files that it has merged; whoever opens at that moment misses one.
+                    time.sleep(wait)
             self.store = Store.read_only(self.path)
         else:
             self.store = Store()
@@ -58,11 +66,11 @@ class _Answerer:
         try:
             try:
                 return self.evaluate(request)
-            except OSError:
+            except (OSError, RuntimeError):
                 if self.path is None:
                     raise
                 # The writer may have removed a file that this snapshot still counted on: look again, once.
-                self.open(request | {"path": self.path})
+                self.open({"path": self.path})
                 return self.evaluate(request)
         except SyntaxError as error:
             return {"error": "syntax", "message": str(error)}
