@@ -23,10 +23,17 @@ def status(ctx: typer.Context) -> None:
     for kind, count in document["records"].items():
         output.text(f"{kind}: {count:,}")
     for key, value in document.items():
-        if key in ("records", "edited"):
-            continue
-        output.text(f"{key.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{key}: {value}")
+        if key not in ("records", "edited"):
+            output.text(f"{key.replace('_', ' ')}: {_shown(value)}")
     for path in document["edited"]:
         output.text(f"edited: {path}", "yellow")
     if document["edited"]:
         output.note("abi export --source PATH writes an edit to its file; abi index --restore drops it.", "dim")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (dict, list)):
+        return f"{len(value):,}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

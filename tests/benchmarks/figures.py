@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from workspaces import make_workspace
+from workspaces import make_workspace, sparql_query
 
 RECORDS = 1_000
 STORE_RECORDS = 10_000
@@ -144,6 +144,47 @@ class Bench:
             costs.append(cost_of("index", directory=root).cpu)
         return [Figure("index_one", f"abi index, one changed file among {RECORDS:,}", 1.0, "s", min(costs))]
 
+    def write(self) -> list[Figure]:
+        """The same record of a store, its description changed each time; CPU of the gate and the update."""
+        return [
+            Figure("write", f"one validated write, store of {count:,} records", 5, "ms", self._write_in(count))
+            for count in (STORE_RECORDS // 10, STORE_RECORDS)
+        ]
+
+    def _write_in(self, count: int) -> float:
+        from abi.files import shipped
+        from abi.graph.change import Change
+        from abi.graph.gate import Gate
+        from abi.graph.mapping import provenance_quads, record_quads
+        from abi.graph.names import Names, source_graph
+        from abi.graph.oxigraph import OxigraphStore
+        from abi.records.record import Source
+
+        base = "https://example.org/bench/"
+        names = Names(base)
+        place = self.folder / f"store-{count}"
+        with OxigraphStore.open(place, create=True) as store:
+            quads = []
+            for number in range(count):
+                record, path = sparql_query(number), f"tools/{number}.rq"
+                quads += record_quads(record, source_graph(base, path), names)
+                quads += provenance_quads([record], Source(path=path, content_hash="0" * 64), base)
+            store.apply([], quads)
+            store.flush()
+        with OxigraphStore.open(place) as store:  # again, so that nothing of the filling is still at work
+            gate = Gate(store, [shipped("shapes")], base=base)
+            graph = source_graph(base, f"tools/{count // 2}.rq")
+            record = sparql_query(count // 2)
+
+            def change(number: int) -> float:
+                changed = record.model_copy(update={"description": f"Other words, the {number}th."})
+                start = time.process_time()
+                gate.write(Change(replace={graph: record_quads(changed, graph, names)}))
+                return time.process_time() - start
+
+            change(0)  # parses the shapes
+            return statistics.median(change(number) for number in range(1, 100)) * 1000
+
     def example_index(self) -> list[Figure]:
         return [Figure("example_index", "abi index, the example workspace, from nothing", 8, "s", self.example[1].cpu)]
 
@@ -161,7 +202,7 @@ class Bench:
 
 FIGURES = {
     name: getattr(Bench, name)
-    for name in ("help", "index", "reindex", "index_one", "find", "warm_find", "example_index", "chat")
+    for name in ("help", "index", "reindex", "index_one", "find", "warm_find", "write", "example_index", "chat")
 }
 
 

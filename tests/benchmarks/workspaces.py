@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["make_workspace"]
+if TYPE_CHECKING:
+    from abi.records.record import SparqlQuery
+
+__all__ = ["make_workspace", "sparql_query"]
 
 _VERBS = (
     "find list count compare rank describe summarise check explain estimate group measure trace locate match".split()
@@ -108,3 +112,20 @@ _RECORDS = {
     "agent": _agent,
     "intent": _intent,
 }
+
+
+def sparql_query(number: int) -> SparqlQuery:
+    """A record as its reader would give it, for stores that are too large to be filled through files."""
+    from abi.records.record import Parameter, SparqlQuery
+
+    string, integer = (f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("string", "integer"))
+    return SparqlQuery(
+        name=f"tool_{number}",
+        description=description(random.Random(number)),
+        annotations={"domain": "bench", "level": "low"},
+        query="SELECT ?thing WHERE { ?thing rdfs:label ?text } LIMIT ?limit",
+        parameters=[
+            Parameter(name="text", datatype=string, description="what to look for", examples=["apple"]),
+            Parameter(name="limit", datatype=integer, default=20, minimum=1, maximum=500, required=False, position=1),
+        ],
+    )
