@@ -62,6 +62,8 @@ class Settings(BaseModel):
     query_rows: int = Field(default=10_000, gt=0, description="Row limit of one query from outside.")
     query_result_bytes: int = Field(default=20 * 1024 * 1024, gt=0, description="Size limit of a query's result.")
     tool_rows: int = Field(default=200, gt=0, description="Rows that an agent's tool gives back at most.")
+    render_seconds: float = Field(default=5.0, gt=0, description="Time limit of rendering one prompt.")
+    render_bytes: int = Field(default=1024 * 1024, gt=0, description="Longest text that a prompt may render to.")
     agent_steps: int = Field(default=12, gt=0, description="Model and tool calls of one turn at most.")
     flush_seconds: float = Field(
         default=5.0, ge=0, description="Longest time for which an acknowledged write may be unflushed; 0 flushes each."

@@ -113,7 +113,7 @@ def open_comment_header(path: str, text: str) -> Document:
         document.fault(start + 1, "header-missing", "The file has no header in leading `#` lines.", fix)
     first = _first(lines, end, lambda line: bool(line.strip()))
     document.body = "\n".join(lines[first:]).rstrip()
-    document.body_line = first + 1
+    document.body_line = min(first, len(lines) - 1) + 1
     return document
 
 

@@ -20,7 +20,7 @@ from abi.records.record import Parameter, PythonFunction
 if TYPE_CHECKING:
     from abi.records.reader import ReadContext, ReadResult
 
-__all__ = ["TOOL_MODULES", "read"]
+__all__ = ["TOOL_MODULES", "marked_functions", "read"]
 
 TOOL_MODULES = ("abi", "agentc", "agentc.catalog", "agentc_core.tool")
 """Modules from which `tool` may be imported."""
@@ -48,6 +48,19 @@ def read(document: Document, context: ReadContext, result: ReadResult) -> None:
         result.fault(function.lineno, function.name, "tool-nested", message, "Move it to the top level.")
     for mark in reader.marks:
         _tool(mark, reader.module, result)
+
+
+def marked_functions(data: bytes) -> set[str]:
+    """Names of the top-level functions that a file marks with `@tool`; none where it is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    reader = _ModuleReader()
+    reader.body(tree.body)
+    return {mark.function.name for mark in reader.marks}
 
 
 def _parse(document: Document, result: ReadResult) -> ast.Module | None:
