@@ -1,0 +1,142 @@
+"""Runs a record: one runner for each kind, one shape of result for all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from abi.errors import Unsupported
+from abi.graph.rows import Rows
+from abi.records.record import Record
+from abi.settings import Settings
+
+__all__ = ["RUNNERS", "QueryFunction", "RunContext", "Runner", "ToolResult", "run"]
+
+
+class QueryFunction(Protocol):
+    """Evaluates a query over the graph within limits, like `abi.graph.worker.QueryWorker.query`."""
+
+    def __call__(self, text: str, *, rows: int | None = None) -> Rows: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What a runner may use. `principal` is the caller's identity, None where there is none; `secret` gives the value
+    of a secret by its name."""
+
+    query: QueryFunction
+    settings: Settings
+    root: Path
+    trusted: bool = False
+    principal: str | None = None
+    secret: Callable[[str], str] | None = None
+
+
+@dataclass(slots=True)
+class ToolResult:
+    """What came of a call.
+
+    `arguments` are the values that were used, with the IRI of each `class:` argument. `result` is what the tool gave:
+    rows as plain dicts, the truth of an ASK, the return value of a function, a rendered prompt's `{text, tools}`.
+    `answer` is the answer template's sentence, `citations` are the (IRI, label) of the entities in arguments and rows,
+    `seconds` is the time of the whole call.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    rows: Rows | None = None
+    result: Any = None
+    query: str | None = None
+    row_count: int | None = None
+    truncated: bool = False
+    seconds: float = 0.0
+    citations: list[tuple[str, str]] = field(default_factory=list)
+    answer: str | None = None
+    family: str = "tool"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Label of each cited IRI."""
+        return dict(self.citations)
+
+    def document(self) -> dict[str, Any]:
+        """The result as JSON has it."""
+        arguments = jsonable(self.arguments)
+        if self.family == "prompt":
+            rendered = self.result if isinstance(self.result, Mapping) else {"text": self.result, "tools": []}
+            return {"prompt": self.tool, "arguments": arguments, **jsonable(rendered)}
+        return {
+            "tool": self.tool,
+            "arguments": arguments,
+            "result": jsonable(self.result),
+            "query": self.query,
+            "row_count": self.row_count,
+            "truncated": self.truncated,
+            "seconds": round(self.seconds, 6),
+            "answer": self.answer,
+            "citations": [{"iri": iri, "label": label} for iri, label in self.citations],
+        }
+
+
+Runner = Callable[[Any, Mapping[str, Any], RunContext], ToolResult]
+"""Takes the record, its arguments as they came, and the context; checks the arguments itself."""
+
+
+def run(record: Record, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
+    """Call a tool or render a prompt. Raises ArgumentError with all faults of the arguments, ToolFailed, Untrusted,
+    Unsupported (agents and intents are asked, not run), and what a query can raise."""
+    started = time.monotonic()
+    result = RUNNERS[record.kind](record, raw_arguments, context)  # type: ignore[attr-defined]
+    result.family = record.family
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def jsonable(value: Any) -> Any:
+    """Plain JSON values; numbers stay numbers, times are ISO 8601, what JSON does not know is its text."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and abs(value) < 2**53 else float(value)
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(k): jsonable(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(v) for v in value]
+    return str(value)
+
+
+def _in(module: str) -> Runner:
+    """The `run` of a module that is loaded with the first call."""
+
+    def call(record: Any, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
+        result = import_module(module).run(record, raw_arguments, context)
+        assert isinstance(result, ToolResult)
+        return result
+
+    return call
+
+
+def _asked(record: Any, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
+    raise Unsupported(
+        f"{record.name} is an {record.family}, which is asked and not run.", hint=f"Try `abi chat {record.name}`."
+    )
+
+
+RUNNERS: dict[str, Runner] = {
+    "python_function": _in("abi.tools.python_function"),
+    "sparql_query": _in("abi.tools.sparql_query"),
+    "raw_prompt": _in("abi.tools.prompt"),
+    "jinja_prompt": _in("abi.tools.prompt"),
+    "agent": _asked,
+    "intent": _asked,
+}

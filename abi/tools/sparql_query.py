@@ -1,0 +1,129 @@
+"""Runs a SPARQL template: arguments are checked, names are resolved, terms are bound, rows come back with citations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from abi.errors import ArgumentError, ToolFailed
+from abi.findings import Finding
+from abi.graph.guard import check_query
+from abi.graph.resolve import labels_of, resolve
+from abi.graph.rows import Rows, Term
+from abi.graph.template import Template, check_template, compile_template
+from abi.records.record import Parameter, SparqlQuery
+from abi.settings import Settings
+from abi.tools.answer import check_answer, render_answer
+from abi.tools.arguments import argument_error, faults_of, term_of
+from abi.tools.runner import RunContext, ToolResult
+
+__all__ = ["check", "run"]
+
+_MAX_CITED = 500
+
+
+def check(
+    record: SparqlQuery, settings: Settings, *, path: str = "", query_line: int = 1, answer_line: int = 1
+) -> list[Finding]:
+    """All that is wrong with the record's query and answer template, each at its line of the file."""
+    prefixes = settings.all_prefixes()
+    findings = check_template(record.query, record.parameters, prefixes, settings, path=path, first_line=query_line)
+    if record.answer is not None:
+        names = [p.name for p in record.parameters]
+        findings += check_answer(record.answer, names, path=path, line=answer_line)
+    return findings
+
+
+def run(record: SparqlQuery, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
+    """Raises ArgumentError with all faults of the arguments (names that mean nothing or several things among them),
+    Invalid where the template is not sound, and what a query can raise."""
+    arguments, terms = _terms(record, raw_arguments, context)
+    template = _template(record, context.settings)
+    query = template.bind(terms)
+    check_query(query, context.settings)
+    rows = context.query(query, rows=context.settings.tool_rows)
+    citations = _cited(context, terms.values(), rows)
+    answer = None
+    if record.answer is not None:
+        names = [p.name for p in record.parameters]
+        try:
+            answer = render_answer(record.answer, rows, terms, dict(citations), names=names)
+        except ToolFailed as error:
+            raise ToolFailed(f"{record.name}: {error.message}", hint=error.hint) from error
+    return ToolResult(
+        tool=record.name,
+        arguments=arguments,
+        rows=rows,
+        result=rows.boolean if rows.form == "ask" else rows.python(),
+        query=query,
+        row_count=None if rows.form == "ask" else len(rows),
+        truncated=rows.truncated,
+        citations=citations,
+        answer=answer,
+    )
+
+
+def _terms(
+    record: SparqlQuery, raw_arguments: Mapping[str, Any], context: RunContext
+) -> tuple[dict[str, Any], dict[str, Term]]:
+    """The arguments as they are used, and the term of each."""
+    values, faults = faults_of(record, raw_arguments)
+    prefixes = context.settings.all_prefixes()
+    hints: list[str] = []
+    terms: dict[str, Term] = {}
+    for parameter in record.parameters:
+        name = parameter.name
+        if parameter.filled_from == "principal":
+            if context.principal is not None:
+                values[name] = context.principal
+                terms[name] = (
+                    Term("iri", context.principal) if _is_iri(parameter) else Term("literal", context.principal)
+                )
+            elif parameter.required:
+                faults.append({"argument": name, "message": "is the caller's identity, and this caller has none"})
+        elif name not in values:
+            continue
+        elif parameter.value_class is not None:
+            try:
+                found = resolve(
+                    context.query, str(values[name]), parameter.value_class, prefixes=prefixes, argument=name
+                )
+            except ArgumentError as error:
+                faults += error.details["faults"]
+                hints.append(error.hint)
+                continue
+            values[name] = found.iri
+            terms[name] = Term("iri", found.iri)
+        elif not faults:
+            terms[name] = term_of(parameter, values[name])
+    if faults:
+        raise argument_error(record.name, faults, " ".join(h for h in hints if h))
+    ordered = {p.name: values[p.name] for p in record.parameters if p.name in values}
+    return ordered, terms
+
+
+def _is_iri(parameter: Parameter) -> bool:
+    return parameter.value_class is not None or (parameter.datatype or "").endswith("#anyURI")
+
+
+def _cited(context: RunContext, arguments: Any, rows: Rows) -> list[tuple[str, str]]:
+    """IRIs of arguments and rows that have a label, with it, in the order in which they appear; one query."""
+    iris = [term.value for term in arguments if term.kind == "iri"]
+    for row in rows.rows:
+        iris += [term.value for term in row.values() if term.kind == "iri"]
+    iris = list(dict.fromkeys(iris))[:_MAX_CITED]
+    labels = labels_of(context.query, iris)
+    return [(iri, labels[iri]) for iri in iris if iri in labels]
+
+
+def _template(record: SparqlQuery, settings: Settings) -> Template:
+    parameters = tuple(p.model_dump_json() for p in record.parameters)
+    prefixes = tuple(settings.all_prefixes().items())
+    return _compiled(record.query, parameters, prefixes, settings.model_dump_json())
+
+
+@lru_cache(maxsize=1024)
+def _compiled(query: str, parameters: Sequence[str], prefixes: Sequence[tuple[str, str]], settings: str) -> Template:
+    read = [Parameter.model_validate_json(p) for p in parameters]
+    return compile_template(query, read, dict(prefixes), Settings.model_validate_json(settings))
