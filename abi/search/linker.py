@@ -165,7 +165,9 @@ class Linker:
         qualities: list[float] = []
         for token in tokens:
             best = next(((w, q) for w, q in self._variants(token) if w in vocabulary.known), None)
-            usable = best is not None and len(token.normal) > 2 and token.normal not in STOP_WORDS
+            # Short words in lower case are words: the sea is not Sea-Tac.
+            usable = best is not None and len(token.normal) > (2 if token.capital else 3)
+            usable = usable and token.normal not in STOP_WORDS
             words.append(best[0] if usable and best else None)
             qualities.append(best[1] if best else 0.0)
         wanted = sorted({w for w in words if w is not None})

@@ -36,8 +36,11 @@ class Word:
 def _fold(text: str) -> str:
     if text.isascii():
         return text.casefold()
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    # Twice, since folding case can make what decomposes again.
+    for _ in range(2):
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = "".join(c for c in decomposed if c == "'" or _WORD.match(c)).casefold()
+    return text
 
 
 def words_of(text: str) -> list[Word]:

@@ -45,7 +45,9 @@ class SentenceTransformersEmbedder:
     @cached_property
     def _model(self) -> Any:
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()  # stderr belongs to the program
         try:
             return SentenceTransformer(self._model_name, device="cpu")
         except (OSError, ValueError) as error:
@@ -60,7 +62,10 @@ class SentenceTransformersEmbedder:
 
     @property
     def dimensions(self) -> int:
-        return int(self._loaded().get_sentence_embedding_dimension())
+        model = self._loaded()
+        # Renamed in sentence-transformers 5.
+        known = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        return int(known())
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
