@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +65,8 @@ class Gate:
         self._folders = list(shapes_dirs)
         self._hierarchy = Hierarchy()
         self._hierarchy_version = -1
+        self._loaded: Shapes | None = None
+        self._loaded_at = 0.0
 
     def check(self, change: Change) -> list[Finding]:
         """All that is wrong with a change, sorted by place; the store is not touched.
@@ -136,7 +139,11 @@ class Gate:
         return sorted(set(findings))
 
     def _shapes(self) -> Shapes:
-        return load_shapes(self._folders)
+        # A server's gate lives for days while shape files are edited; a look once a second is enough.
+        now = time.monotonic()
+        if self._loaded is None or now - self._loaded_at > 1:
+            self._loaded, self._loaded_at = load_shapes(self._folders), now
+        return self._loaded
 
     def _hierarchy_for(self, net: Net) -> Hierarchy:
         if any(q.predicate.value == terms.RDFS_SUBCLASSOF for q in (*net.added, *net.removed)):
