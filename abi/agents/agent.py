@@ -19,6 +19,7 @@ from abi.agents.crew import Crew, TurnContext
 from abi.agents.definition import ROOT, AgentDefinition, Definitions
 from abi.agents.intents import PhraseVectors
 from abi.agents.memory import close_memory, drop_older, open_memory
+from abi.agents.mentions import Mentions
 from abi.agents.models import ModelRegistry
 from abi.agents.turn import Event, TurnResult, TurnState
 from abi.errors import UsageError
@@ -57,7 +58,8 @@ class AgentRuntime:
     def __init__(self, services: Services) -> None:
         self.services = services
         self.vectors = PhraseVectors(lambda: services.embedder)
-        self.models = ModelRegistry(services, self.vectors)
+        self.mentions = Mentions(lambda: services.linker, services.version)
+        self.models = ModelRegistry(services, self.vectors, self.mentions)
         self.memory = open_memory(services.memory_path)
         self._graph: CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState] = build_graph().compile(
             checkpointer=self.memory
@@ -99,7 +101,7 @@ class AgentRuntime:
         thread_id = thread_id or uuid4().hex
         crew = self.crew()
         root = crew.definitions.agent(agent).name
-        context = TurnContext(self.services, crew, self.models, root, model)
+        context = TurnContext(self.services, crew, self.models, self.mentions, root, model)
         config: RunnableConfig = {
             "configurable": {"thread_id": thread_id},
             "recursion_limit": self.services.settings.agent_steps * 6 + 20,

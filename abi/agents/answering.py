@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -18,6 +18,9 @@ from abi.agents.handoff import REQUEST_HELP, HandoffTool
 from abi.agents.langchain_tools import CONTENT_CHARACTERS, CatalogTool, content_of
 from abi.agents.turn import TurnState, paired, text_of, this_turn
 from abi.errors import AbiError
+
+if TYPE_CHECKING:
+    from abi.tools.runner import ToolResult
 
 __all__ = ["call_model", "call_tools", "finish"]
 
@@ -193,7 +196,7 @@ def _run(
         _log.warning("The tool %s failed: %s", name, error, exc_info=True)
         text, artifact = f"The tool {name} failed: {_short(error)}", {"error": {"code": "tool_failed"}}
     else:
-        document = found.document()
+        document = _called(found)
         citations = [{"iri": iri, "label": label} for iri, label in found.citations]
         return _message(call_id, name, document, citations, found.answer), document, citations
     failed = _document(name, arguments, None, (datetime.now(UTC) - started).total_seconds())
@@ -206,6 +209,14 @@ def _message(
 ) -> ToolMessage:
     artifact = {"document": document, "citations": citations, "answer": answer}
     return ToolMessage(content_of(document), tool_call_id=call_id, name=name, artifact=artifact)
+
+
+def _called(result: ToolResult) -> dict[str, Any]:
+    """A call in the shape of the chat document: rows where the tool gave rows, else its result."""
+    whole = result.document()
+    rows = whole["result"] if result.rows is not None and isinstance(whole["result"], list) else None
+    kept = ("tool", "arguments", "query", "row_count", "truncated", "seconds")
+    return {**{k: whole[k] for k in kept}, "rows": rows, "result": None if rows is not None else whole["result"]}
 
 
 def _document(name: str, arguments: dict[str, Any], result: Any, seconds: float) -> dict[str, Any]:

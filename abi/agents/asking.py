@@ -81,12 +81,14 @@ def ask(card: ToolCard, filling: Filling, request: str, world: World) -> AIMessa
     return _next(card, Asked(card.name, "", dict(filling.arguments), request, [], waiting), world, unknown)
 
 
-def ask_between(card: ToolCard, details: dict[str, Any], arguments: dict[str, Any], request: str) -> AIMessage:
-    """Ask which of several entities a tool's argument means, after the tool has refused it as ambiguous."""
-    options = [_option(c) for c in details["candidates"]]
-    name = str(details.get("parameter") or details.get("argument") or next(iter(arguments), ""))
-    given = {k: v for k, v in arguments.items() if k != name}
-    asked = Asked(card.name, name, given, request, options, [])
+def ask_between(card: ToolCard, fault: dict[str, Any], arguments: dict[str, Any], request: str) -> AIMessage:
+    """Ask which of several entities an argument means, after the tool has refused it as ambiguous.
+
+    `fault`: `argument` and `candidates` of (iri, label), as the tool's error tells them.
+    """
+    options = [(str(c["iri"]), str(c["label"])) for c in fault["candidates"]]
+    name = str(fault["argument"])
+    asked = Asked(card.name, name, {k: v for k, v in arguments.items() if k != name}, request, options)
     return say(_between(name, options), grounded=None, needs=asked.needs())
 
 
@@ -170,9 +172,3 @@ def _between(argument: str, options: Sequence[Option]) -> str:
 def _narrowed(found: Sequence[Option], before: Sequence[Option]) -> list[Option]:
     both = [o for o in found if o[0] in {v for v, _ in before}]
     return both or list(found)
-
-
-def _option(candidate: Any) -> Option:
-    if isinstance(candidate, dict):
-        return str(candidate.get("iri", "")), str(candidate.get("label", candidate.get("iri", "")))
-    return str(candidate[0]), str(candidate[1])

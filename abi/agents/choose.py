@@ -42,6 +42,15 @@ class Fit:
     @property
     def acceptable(self) -> bool:
         """Whether this tool may be called, or a question for it asked."""
+        return not self.filling.unknown and self._fitting
+
+    @property
+    def strange(self) -> bool:
+        """Whether only a name that the graph does not hold keeps this tool from being called."""
+        return bool(self.filling.unknown) and self._fitting
+
+    @property
+    def _fitting(self) -> bool:
         if self.uncovered:
             return False
         if self.injected:

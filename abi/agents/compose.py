@@ -51,17 +51,25 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def refusal(words: Sequence[str], cards: Sequence[ToolCard], others: Sequence[str] = ()) -> str:
-    """Says plainly that nothing here answers, what was not understood, and what can be asked instead."""
-    about = ""
-    if words:
-        quoted = [f'"{w}"' for w in list(dict.fromkeys(words))[:4]]
-        about = " about " + (quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + f" or {quoted[-1]}")
-    said = f"I cannot answer that from the graph: none of my tools tells anything{about}."
-    if not about:
-        said = "I cannot answer that from the graph: none of my tools fits the question."
+def refusal(
+    words: Sequence[str], cards: Sequence[ToolCard], others: Sequence[str] = (), names: Sequence[str] = ()
+) -> str:
+    """Says plainly that nothing here answers, what was not understood, and what can be asked instead.
+
+    `words` are those that no tool speaks of, `names` those that nothing in the graph bears.
+    """
+    said = "I cannot answer that from the graph: none of my tools fits the question."
+    if names:
+        said = f"I cannot answer that: the graph holds nothing called {_quoted(names)}."
+    elif words:
+        said = f"I cannot answer that from the graph: none of my tools tells anything about {_quoted(words)}."
     listed = abilities(cards, others)
     return f"{said}\n\n{listed}" if listed else said
+
+
+def _quoted(words: Sequence[str]) -> str:
+    quoted = [f'"{w}"' for w in list(dict.fromkeys(words))[:4]]
+    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + f" or {quoted[-1]}"
 
 
 def abilities(cards: Sequence[ToolCard], others: Sequence[str] = ()) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable
 
+    from abi.agents.mentions import Mentions
     from abi.agents.models import ModelRegistry
     from abi.agents.services import Services
 
@@ -95,6 +96,7 @@ class TurnContext:
     services: Services
     crew: Crew
     models: ModelRegistry
+    mentions: Mentions
     root: str
     model: str | None = None
     """A model asked for this turn only; else the agent's own, else the workspace's."""

@@ -24,6 +24,20 @@ ROOT = "Abi"
 MAX_DEPTH = 8
 """Agents between the one that was asked and the one that answers, at most."""
 
+_SMALL_TALK = (
+    AgentIntent(
+        "greeting", ("hello", "hi", "hi there", "good morning", "bonjour"), "raw", "Hello. What may I look up?"
+    ),
+    AgentIntent("thanks", ("thank you", "thanks", "thanks a lot", "merci"), "raw", "You are welcome."),
+    AgentIntent(
+        "name",
+        ("who are you", "what is your name"),
+        "raw",
+        f"I am {ROOT}. I hand each question to the agent that can answer it from the graph.",
+    ),
+)
+"""What the root agent says itself."""
+
 _DEFAULT_PROMPT = (
     "You answer from the knowledge graph, by calling tools. State only what the tools' rows say, and name the "
     "entities they cite. If no tool fits, say that the graph does not hold it."
@@ -186,6 +200,7 @@ class Definitions:
             phrases += [p for i in definition.intents if i.scope == "all" for p in i.phrases]
             unique = tuple(dict.fromkeys(p for p in phrases if p))
             intents.append(AgentIntent(f"to-{child}", unique, "agent", child, "direct"))
+        intents += _SMALL_TALK
         listed = "\n".join(f"- {self.agent(c).name}: {self.agent(c).description}" for c in children)
         return AgentDefinition(
             name=ROOT,

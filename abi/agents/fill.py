@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
@@ -135,7 +136,7 @@ def _worth(parameter: Parameter, piece: Found, reading: Reading, given: bool) ->
 def _cue(parameter: Parameter, piece: Found, reading: Reading) -> float:
     """How well the words around a piece point at a parameter: above 0 for it, below 0 for another one."""
     before = reading.before(piece.start)
-    own = {stem(w) for w in split_name(parameter.name)}
+    own = _own_stems(parameter.name)
     near = before[:2] + reading.after(piece.end, 1)
     if own & {stem(w) for w in near} - {stem(c) for c in _CUES}:
         return 4.0
@@ -154,14 +155,21 @@ def _cue(parameter: Parameter, piece: Found, reading: Reading) -> float:
     return 0.0
 
 
+@lru_cache(maxsize=2000)
+def _own_stems(name: str) -> frozenset[str]:
+    return frozenset(stem(w) for w in split_name(name))
+
+
 def role_of(parameter: Parameter) -> str:
     """`from`, `to` or nothing: what a parameter is by its name, else by its description."""
-    for text in (parameter.name.replace("_", " "), parameter.description):
+    return _role(parameter.name.replace("_", " "), parameter.description)
+
+
+@lru_cache(maxsize=2000)
+def _role(name: str, description: str) -> str:
+    for text, cues in ((name, _TO), (description, _TO - {"to"})):
         words = {w.casefold() for w, _, _ in tokens(text)}
-        starts, ends = (
-            bool(words & _FROM),
-            bool(words & (_TO - {"to"}) or (text != parameter.description and "to" in words)),
-        )
+        starts, ends = bool(words & _FROM), bool(words & cues)
         if starts != ends:
             return "from" if starts else "to"
     return ""

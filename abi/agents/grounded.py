@@ -53,12 +53,13 @@ class _Desk:
 class GroundedChatModel(BaseChatModel):
     """Chooses a tool, fills it from the message, asks where something is missing, answers from the rows.
 
-    `services` is the workspace's; `vectors` keeps the vectors of phrases. An answer's `additional_kwargs` tell
-    `grounded`, `needs` (an open question) and `unanswered` (no tool fits).
+    `services` is the workspace's; `vectors` keeps the vectors of phrases, `mentions` what messages name. An answer's
+    `additional_kwargs` tell `grounded`, `needs` (an open question) and `unanswered` (no tool fits).
     """
 
     services: Any
     vectors: Any
+    mentions: Any
     _world: World = PrivateAttr()
     _chooser: Chooser = PrivateAttr()
     _cards: dict[int, tuple[BaseTool, tuple[ToolCard, ...]]] = PrivateAttr(default_factory=dict)
@@ -162,7 +163,9 @@ class GroundedChatModel(BaseChatModel):
         words = fits[0].uncovered if fits else []
         if fits:
             words = min((f.uncovered for f in nearest[:3]), key=len)
-        text = refusal(words, [f.card for f in nearest], desk.system.get("others", ()))
+        strange = next((f for f in nearest if f.strange), None)
+        names = [found.text for _, found in strange.filling.unknown] if strange is not None else []
+        text = refusal(words, [f.card for f in nearest], desk.system.get("others", ()), names)
         return say(text, grounded=False, unanswered=True)
 
     def _follow_up(self, reading: Reading, before: Sequence[BaseMessage], desk: _Desk) -> AIMessage | None:
@@ -196,9 +199,10 @@ class GroundedChatModel(BaseChatModel):
             artifact = message.artifact if isinstance(message.artifact, dict) else {}
             card = desk.card(message.name or "")
             if message.status == "error" or "document" not in artifact:
-                details = artifact.get("error", {}).get("details", {})
-                if card is not None and details.get("candidates"):
-                    return ask_between(card, details, made.get(message.tool_call_id, {}), request)
+                faults = artifact.get("error", {}).get("details", {}).get("faults", [])
+                unclear = next((f for f in faults if f.get("candidates")), None)
+                if card is not None and unclear is not None:
+                    return ask_between(card, unclear, made.get(message.tool_call_id, {}), request)
                 parts.append(text_of(message))
                 grounded = False
                 continue
@@ -206,7 +210,8 @@ class GroundedChatModel(BaseChatModel):
         return say("\n\n".join(parts), grounded=grounded)
 
     def _read(self, request: str, desk: _Desk) -> Reading:
-        return read(request, self.services.linker, known=self._chooser.known(desk.cards))
+        self._world.follow()
+        return read(request, self.mentions, known=self._chooser.known(desk.cards))
 
     def _desk(self, tools: Sequence[BaseTool], system: dict[str, Any]) -> _Desk:
         cards = [card for tool in tools for card in self._cards_of(tool)]

@@ -22,6 +22,7 @@ from abi.agents.filtering import keep_by_entities, keep_by_model
 from abi.agents.handoff import mention_of
 from abi.agents.intents import TRACED, Candidate, decide
 from abi.agents.turn import TurnState, last_request, new_turn
+from abi.errors import AbiError
 
 __all__ = ["begin", "check_entities", "filter_intents", "map_intents", "route"]
 
@@ -36,6 +37,7 @@ def begin(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     turn = new_turn(text)
     path = _restored(state.get("path") or [], context.root, context.crew.definitions)
     pending = (before.additional_kwargs.get("needs") or {}) if before is not None else {}
+    turn["asked"] = pending.get("kind") == "argument"
     if pending.get("kind") == "choice" and pending.get("owner") in path:
         path = path[: path.index(pending["owner"]) + 1]
         chosen = _after_choice(pending, text, path, turn, runtime)
@@ -67,8 +69,10 @@ def map_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     context, turn = runtime.context, dict(state["turn"])
     name = state["path"][-1]
     member = context.crew.member(name)
+    # an answer to a question for an argument (`PDX`) is no request of its own in general terms (`an airport`)
+    general = "" if turn["asked"] or not len(member.index) else _general(context, turn["request"])
     try:
-        candidates = member.index.map(turn["request"])
+        candidates = member.index.map(turn["request"], general)
     except Exception as error:  # an embedder may be anywhere; the conversation goes on without it
         _log.warning("Intents of %s are not mapped: the embedder failed (%s).", name, error)
         turn["trail"] = [*turn["trail"], "unmapped"]
@@ -107,7 +111,7 @@ def check_entities(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     """An intent that names an entity stays only where the message names it too."""
     turn = dict(state["turn"])
     kept = [Candidate.of(c) for c in turn["kept"]]
-    left = keep_by_entities(runtime.context.services.linker, turn["request"], kept)
+    left = keep_by_entities(runtime.context.mentions, turn["request"], kept)
     turn["kept"] = [c.state() for c in left]
     turn["trail"] = [*turn["trail"], "entity_check"]
     return Command(update={"turn": turn}, goto="route")
@@ -205,6 +209,14 @@ def _reachable(candidate: Candidate, definition: AgentDefinition) -> bool:
     if candidate.type == "agent":
         return candidate.target in definition.agents
     return any(t.name == candidate.target for t in definition.tools)
+
+
+def _general(context: TurnContext, request: str) -> str:
+    try:
+        return context.mentions.general(request)
+    except AbiError as error:
+        _log.warning("Entities are not looked up: %s", error)
+        return request
 
 
 def _greeting(definition: AgentDefinition, path: list[str], turn: dict[str, Any]) -> Step:

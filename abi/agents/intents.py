@@ -132,14 +132,18 @@ class IntentIndex:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def map(self, message: str) -> list[Candidate]:
-        """The best phrase of each target, best target first. Raises what the embedder raises."""
+    def map(self, message: str, general: str = "") -> list[Candidate]:
+        """The best phrase of each target, best target first. Raises what the embedder raises.
+
+        `general` is the message with classes in place of entities; a phrase is as near as it is to the nearer of both.
+        """
         if not self._entries:
             return []
         if self._matrix is None:
             self._matrix = self._vectors.matrix([phrase for phrase, _ in self._entries])
         embedder = self._vectors.embedder
-        scores = embedder.similarity(self._matrix @ self._vectors.matrix([message])[0])
+        asked = self._vectors.matrix(list(dict.fromkeys([message, general or message])))
+        scores = embedder.similarity((self._matrix @ asked.T).max(axis=1))
         best: dict[tuple[str, str], Candidate] = {}
         for index in scores.argsort(kind="stable")[::-1]:
             phrase, intent = self._entries[index]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.tools import StructuredTool, ToolException
 
@@ -13,6 +13,7 @@ from abi.records.record import Record
 
 if TYPE_CHECKING:
     from abi.agents.services import Services
+    from abi.tools.arguments import HasParameters
     from abi.tools.runner import ToolResult
 
 __all__ = ["CONTENT_CHARACTERS", "CatalogTool", "catalog_tool", "content_of"]
@@ -51,7 +52,7 @@ def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()
     return CatalogTool(
         name=record.name,
         description=record.description or record.name,
-        args_schema=argument_model(record),
+        args_schema=argument_model(cast("HasParameters", record)),
         func=run,
         response_format="content_and_artifact",
         handle_tool_error=True,
@@ -65,7 +66,8 @@ def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()
 def content_of(document: dict[str, Any]) -> str:
     """A tool result as JSON text for a model, cut to `CONTENT_CHARACTERS` at a row's end where it is longer."""
     shown: dict[str, Any] = {}
-    rows = document.get("rows")
+    result = document.get("result")
+    rows = document.get("rows") or (result if isinstance(result, list) else None)
     if rows is None:
         shown["result"] = document.get("result")
     else:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from abi.agents.intents import PhraseVectors
+    from abi.agents.mentions import Mentions
     from abi.agents.services import Services
 
 __all__ = ["ALLOW_MODEL_REQUESTS", "GROUNDED", "PROVIDERS", "ModelRegistry"]
@@ -37,8 +38,9 @@ _OPENROUTER = "https://openrouter.ai/api/v1"
 class ModelRegistry:
     """Makes each chat model once. `register` puts a model of one's own under a name, as tests do."""
 
-    def __init__(self, services: Services, vectors: PhraseVectors) -> None:
+    def __init__(self, services: Services, vectors: PhraseVectors, mentions: Mentions) -> None:
         self._services = services
+        self._mentions = mentions
         self._vectors = vectors
         self._made: dict[str, BaseChatModel] = {}
         self._lock = threading.Lock()
@@ -61,7 +63,7 @@ class ModelRegistry:
         if name == GROUNDED:
             from abi.agents.grounded import GroundedChatModel
 
-            return GroundedChatModel(services=self._services, vectors=self._vectors)
+            return GroundedChatModel(services=self._services, vectors=self._vectors, mentions=self._mentions)
         if provider == "offline":
             raise UsageError(f"There is no offline model {model!r}.", hint=f"The offline model is {GROUNDED}.")
         if not ALLOW_MODEL_REQUESTS:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from abi.agents.words import GENERIC, split_name, stem, tokens
+from abi.agents.mentions import general_form
+from abi.agents.words import GENERIC, stem, tokens
 
 if TYPE_CHECKING:
     from abi.agents.services import Linker
@@ -51,6 +51,8 @@ class Reading:
 
     text: str
     found: list[Found]
+    general: str = ""
+    """The message with the names of classes in place of the entities."""
     words: list[tuple[str, int, int]] = field(default_factory=list)
 
     @property
@@ -69,17 +71,6 @@ class Reading:
             if w.casefold() not in GENERIC and not any(a <= s and e <= b for a, b in spans)
         ]
 
-    @cached_property
-    def general(self) -> str:
-        """The message with each entity replaced by the name of its class: what tools' descriptions speak of."""
-        text, last, out = self.text, 0, []
-        for entity in self.entities:
-            name = " ".join(split_name(entity.candidates[0].cls)).casefold()
-            article = "an" if name[:1] in set("aeiou") else "a"
-            out += [text[last : entity.start], f"{article} {name}" if name else entity.text]
-            last = entity.end
-        return "".join([*out, text[last:]])
-
     def before(self, position: int, count: int = 3) -> list[str]:
         """The words before a position, nearest first, in lower case."""
         return [w.casefold() for w, _, e in reversed(self.words) if e <= position][:count]
@@ -90,7 +81,8 @@ class Reading:
 
 def read(text: str, linker: Linker, *, known: frozenset[str] = frozenset()) -> Reading:
     """Read a message. `known`: stems of words that tools speak of; in lower case they are no entities."""
-    reading = Reading(text, [], tokens(text))
+    linked = linker.mentions(text)
+    reading = Reading(text, [], general_form(text, linked), tokens(text))
     taken: list[Found] = []
 
     def add(found: Found) -> None:
@@ -105,7 +97,7 @@ def read(text: str, linker: Linker, *, known: frozenset[str] = frozenset()) -> R
         add(Found("quoted", match.start(), match.end(), inner, inner, candidates))
     for found in _dates(text):
         add(found)
-    for mention in linker.mentions(text):
+    for mention in linked:
         if _is_name(mention.text, known):
             add(Found("entity", mention.start, mention.end, mention.text, None, tuple(mention.candidates)))
     for match in _NUMBER.finditer(text):

@@ -62,6 +62,7 @@ def new_turn(request: str) -> dict[str, Any]:
         "moves": 0,  # hand-overs, both ways
         "helped": [],  # agents that gave the request back
         "queue": [],  # agents that get the request after the one that has it
+        "asked": False,  # the message before asked for an argument
         "reason": "",
         "model": "",
     }

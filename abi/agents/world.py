@@ -22,7 +22,7 @@ _CLASSES = frozenset({terms.OWL_CLASS, terms.RDFS_CLASS})
 
 
 class World:
-    """Answers are kept for one version of the graph."""
+    """Answers are kept as long as the graph does not move."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -34,7 +34,6 @@ class World:
 
     def fits(self, candidate: Candidate, value_class: str) -> bool:
         """Whether an entity can stand where an individual of `value_class` is asked for."""
-        self._follow()
         if value_class in _ANYTHING:
             return True
         if value_class in _CLASSES:
@@ -42,25 +41,18 @@ class World:
         return not self._classes_below(value_class).isdisjoint((candidate.cls, *candidate.classes))
 
     def beside(self, iri: str, value_class: str) -> list[tuple[str, str]]:
-        """Entities of a class that point at `iri`, in one step or, where there are none, in two: (iri, label)."""
-        self._follow()
+        """Entities of a class that point at `iri`, as the airports of a city do: (iri, label), by label."""
         key = (iri, value_class)
         if key not in self._beside:
-            node, found = Term("iri", iri).n3(), []
-            for steps in (f"?x ?p {node} .", f"?x ?p ?y . ?y ?q {node} . FILTER(?p != rdf:type)"):
-                rows = self._ask(
-                    f"SELECT DISTINCT ?x ?label {{ {steps} ?x a ?c . VALUES ?c {{ {self._listed(value_class)} }} "
-                    f"?x rdfs:label ?label . FILTER(isIRI(?x)) }} ORDER BY ?label LIMIT {_NEIGHBOURS}"
-                )
-                found = list(dict(rows).items())
-                if found:
-                    break
-            self._beside[key] = found
+            rows = self._ask(
+                f"SELECT DISTINCT ?x ?label {{ ?x ?p {Term('iri', iri).n3()} ; a ?c ; rdfs:label ?label . "
+                f"VALUES ?c {{ {self._listed(value_class)} }} FILTER(isIRI(?x)) }} ORDER BY ?label LIMIT {_NEIGHBOURS}"
+            )
+            self._beside[key] = list(dict(rows).items())
         return self._beside[key]
 
     def class_name(self, iri: str) -> str:
         """A class as people call it: its label, else its IRI's last part."""
-        self._follow()
         if iri not in self._labels:
             rows = self._ask(f"SELECT ?x ?label {{ BIND({Term('iri', iri).n3()} AS ?x) ?x rdfs:label ?label }} LIMIT 1")
             self._labels[iri] = rows[0][1] if rows else " ".join(split_name(iri)).casefold()
@@ -85,7 +77,8 @@ class World:
             return []
         return [(row["x"].value, row["label"].value) for row in rows if "x" in row and "label" in row]
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """Forget what was kept if the graph has moved since. Called once a message."""
         version = self._services.version()
         with self._lock:
             if version != self._version:

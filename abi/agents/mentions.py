@@ -1,0 +1,68 @@
+"""What a message names, asked of the linker once, and the message in general terms."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from abi import terms
+from abi.agents.words import split_name, tokens
+
+if TYPE_CHECKING:
+    from abi.agents.services import Linker
+    from abi.search.linker import Mention
+
+__all__ = ["Mentions", "general_form"]
+
+_KEPT = 256
+_SURE = 0.9
+_SAID = 2
+"""Fewer words than this beside the names say nothing in general."""
+_CLASSES = frozenset({terms.OWL_CLASS, terms.RDFS_CLASS})
+
+
+class Mentions:
+    """A linker that remembers the last messages, as long as the graph does not move."""
+
+    def __init__(self, linker: Callable[[], Linker], version: Callable[[], int]) -> None:
+        self._linker = linker
+        self._version = version
+        self._seen: dict[tuple[int, str], list[Mention]] = {}
+        self._lock = threading.Lock()
+
+    def mentions(self, message: str) -> list[Mention]:
+        key = (self._version(), message)
+        with self._lock:
+            if key in self._seen:
+                return self._seen[key]
+        found = list(self._linker().mentions(message))
+        with self._lock:
+            self._seen[key] = found
+            while len(self._seen) > _KEPT:
+                self._seen.pop(next(iter(self._seen)))
+        return found
+
+    def general(self, message: str) -> str:
+        return general_form(message, self.mentions(message))
+
+
+def general_form(text: str, mentions: list[Mention]) -> str:
+    """The message with each entity replaced by the name of its class, as the phrases of intents speak.
+
+    `flights from Boise to SEA` becomes `flights from a city to an airport`. A message that only names things stays.
+    """
+    spans = [(m.start, m.end) for m in mentions]
+    said = [w for w, s, e in tokens(text) if not any(a <= s and e <= b for a, b in spans)]
+    if len(said) < _SAID:
+        return text
+    last, out = 0, []
+    for mention in mentions:
+        best = mention.candidates[0]
+        if best.score < _SURE or not best.cls or best.cls in _CLASSES:
+            continue
+        name = " ".join(split_name(best.cls)).casefold()
+        article = "an" if name[:1] in set("aeiou") else "a"
+        out += [text[last : mention.start], f"{article} {name}"]
+        last = mention.end
+    return "".join([*out, text[last:]])
