@@ -44,6 +44,9 @@ class Change:
     add: list[ox.Quad] = field(default_factory=list)
     remove: list[ox.Quad] = field(default_factory=list)
 
+    def __bool__(self) -> bool:
+        return bool(self.replace or self.drop or self.add or self.remove)
+
     def net(self, store: GraphStore) -> Net:
         """The difference to the store. A replaced graph that holds blank nodes differs, even if only in their labels.
 

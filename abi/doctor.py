@@ -1,0 +1,120 @@
+"""`abi doctor`: each thing that can be wrong with a workspace, looked at by itself, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from abi.errors import AbiError
+from abi.reports import Check, DoctorReport
+
+if TYPE_CHECKING:
+    from abi.workspace import Workspace
+
+__all__ = ["examine"]
+
+
+def examine(workspace: Workspace) -> DoctorReport:
+    """Never raises for what it finds: a look that fails is a finding."""
+    looks: tuple[tuple[str, Callable[[Workspace], Check]], ...] = (
+        ("folder", _folder),
+        ("graph", _graph),
+        ("files", _files),
+        ("edited", _edited),
+        ("search index", _search),
+        ("embedder", _embedder),
+        ("query process", _worker),
+        ("model", _model),
+        ("trust", _trust),
+        ("secrets", _secrets),
+    )
+    checks = []
+    for name, look in looks:
+        try:
+            checks.append(look(workspace))
+        except AbiError as error:
+            checks.append(Check(name, False, error.message, error.hint))
+    return DoctorReport(checks)
+
+
+def _folder(workspace: Workspace) -> Check:
+    state = workspace.root / ".abi"
+    place = state if state.exists() else workspace.root
+    if not os.access(place, os.W_OK):
+        return Check("folder", False, f"{place} cannot be written to.", "Give yourself the right to write there.")
+    return Check("folder", True, f"{workspace.root} is a workspace for {workspace.settings.base_iri}")
+
+
+def _graph(workspace: Workspace) -> Check:
+    store = workspace.store
+    return Check("graph", True, f"{len(store):,} triples, version {store.version()}, {workspace.settings.store}")
+
+
+def _files(workspace: Workspace) -> Check:
+    report = workspace.check()
+    errors = [f for f in report.findings if f.severity == "error"]
+    if errors:
+        more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
+        return Check("files", False, f"{errors[0]}{more}", "`abi check` shows them all.")
+    return Check("files", True, f"{len(report.records)} records conform")
+
+
+def _edited(workspace: Workspace) -> Check:
+    edited = workspace.status().edited
+    if edited:
+        message = f"The graph was edited since these files were read: {', '.join(edited)}."
+        fix = "`abi export --source PATH -o PATH` writes the graph back; `abi index --restore` reads the files."
+        return Check("edited", False, message, fix)
+    return Check("edited", True, "every graph is as its file says")
+
+
+def _search(workspace: Workspace) -> Check:
+    graph, search = workspace.store.version(), workspace.search_version
+    if graph != search:
+        message = f"The search index is of version {search}, the graph of {graph}."
+        return Check("search index", True, message + " The next search brings it up to date.")
+    return Check("search index", True, f"version {search}, as the graph")
+
+
+def _embedder(workspace: Workspace) -> Check:
+    vector = workspace.embedder.embed(["are you there"])
+    return Check("embedder", True, f"{workspace.embedder.name}, {vector.shape[1]} dimensions")
+
+
+def _worker(workspace: Workspace) -> Check:
+    rows = workspace.sparql("ASK { ?s ?p ?o }")
+    return Check("query process", True, f"answers in {rows.seconds * 1000:.0f} ms, start included")
+
+
+def _model(workspace: Workspace) -> Check:
+    name = workspace.settings.model
+    if name == "offline:grounded":
+        return Check("model", True, f"{name}: no key and no network needed")
+    workspace.model(name)
+    return Check("model", True, f"{name} can be loaded; it was not asked anything")
+
+
+def _trust(workspace: Workspace) -> Check:
+    from abi.graph.catalog import Catalog
+    from abi.tools.trust import is_trusted
+
+    functions = Catalog(workspace.store).counts().get("python_function", 0)
+    if functions and not is_trusted(workspace.root):
+        message = f"This workspace is not trusted, so its {functions} Python tools do not run."
+        return Check("trust", False, message, "Read them, then `abi trust`.")
+    return Check("trust", True, "its Python may run" if functions else "there is no Python to run")
+
+
+def _secrets(workspace: Workspace) -> Check:
+    from abi.secrets import secret
+
+    missing = []
+    for name in workspace.settings.secrets:
+        try:
+            secret(name, workspace.settings, workspace.root)
+        except AbiError:
+            missing.append(name)
+    if missing:
+        return Check("secrets", False, f"No value is found for {', '.join(missing)}.", "See `secrets` in abi.yaml.")
+    return Check("secrets", True, f"{len(workspace.settings.secrets)} names, each with a value")

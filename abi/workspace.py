@@ -1,0 +1,533 @@
+"""The workspace: a folder of files, the graph made of them, and every verb on them.
+
+    with Workspace.open("flights") as ws:
+        ws.index()
+        ws.run("find_direct_routes", origin="BOI").rows
+
+Verbs that read look at a snapshot of the graph, which is opened again when another process has written. Verbs that
+write hold the graph's lock for just as long as they write.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from abi.errors import Denied, Invalid, NotFound
+from abi.settings import Settings
+
+if TYPE_CHECKING:
+    from rdflib import Dataset
+
+    from abi.agents.agent import Agent, AgentRuntime
+    from abi.agents.turn import Event, TurnResult
+    from abi.graph.gate import Gate
+    from abi.graph.indexing import CheckReport, IndexReport, Progress
+    from abi.graph.oxigraph import OxigraphStore
+    from abi.graph.rows import Rows
+    from abi.graph.traces import TraceStore
+    from abi.graph.update import UpdateReport
+    from abi.graph.worker import QueryWorker
+    from abi.records.record import Parameter
+    from abi.reports import DemoReport, DoctorReport, FindReport, LoadReport, LsReport, ShowReport, StatusReport
+    from abi.scaffold import InitResult
+    from abi.search.embedder import Embedder
+    from abi.search.index import SearchIndex
+    from abi.search.linker import Linker
+    from abi.tools.runner import RunContext, ToolResult
+
+__all__ = ["Workspace"]
+
+
+class Workspace:
+    """One workspace. Safe to use from several threads. Close it, or use it as a context manager."""
+
+    def __init__(self, root: Path, *, read_only: bool = False) -> None:
+        self.root = root.absolute()
+        self.read_only = read_only
+        self.settings, self.setting_origins = Settings.load(self.root)
+        self._lock = threading.RLock()
+        self._store: OxigraphStore | None = None
+        self._trace_worker: QueryWorker | None = None
+
+    # Opening and closing
+
+    @classmethod
+    def open(cls, path: str | Path = ".", *, read_only: bool = False) -> Workspace:
+        """The workspace in the folder `path`, or the nearest one above it.
+
+        `read_only` refuses every verb that writes. Raises NotFound where there is none, Invalid and Unreadable for a
+        faulty `abi.yaml`.
+        """
+        return cls(cls.find_root(Path(path)), read_only=read_only)
+
+    @staticmethod
+    def find_root(start: str | Path) -> Path:
+        """The nearest folder upward from `start` that holds `abi.yaml`. Raises NotFound."""
+        here = Path(start).absolute()
+        for folder in (here, *here.parents):
+            if (folder / "abi.yaml").is_file():
+                return folder
+        raise NotFound(
+            f"There is no workspace at {here} nor above it: no folder there holds abi.yaml.",
+            hint="`abi init` makes a workspace here, `abi demo` the example.",
+        )
+
+    @classmethod
+    def init(cls, path: str | Path, *, base_iri: str | None = None) -> InitResult:
+        """Make an empty workspace and trust it. Raises UsageError where there is one."""
+        from abi.scaffold import make_workspace
+        from abi.tools.trust import trust
+
+        result = make_workspace(Path(path), base_iri)
+        trust(result.root)
+        return result
+
+    @classmethod
+    def demo(cls, path: str | Path, *, progress: Progress | None = None) -> DemoReport:
+        """Make the example workspace, trust it, index it and ask its questions. Raises UsageError, Invalid."""
+        from abi.reports import DemoReport
+        from abi.scaffold import example_questions, make_example
+        from abi.tools.trust import trust
+
+        root = make_example(Path(path)).root
+        trust(root)
+        with cls(root) as workspace:
+            report = workspace.index(progress=progress)
+            if not report.written:
+                raise Invalid("The example workspace does not conform.", report.findings)
+            turns = []
+            for n, (agent, question) in enumerate(example_questions(root)):
+                if progress:
+                    progress("ask", n, 5)
+                turns.append((question, workspace.chat(question, agent=agent)))
+            return DemoReport(str(path), report.records, report.triples, turns)
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker processes and let go of every file."""
+        for name in ("_runtime", "_worker", "_index", "traces"):
+            made = self.__dict__.pop(name, None)
+            if made is not None:
+                made.close()
+        with self._lock:
+            if self._trace_worker is not None:
+                self._trace_worker.close()
+            if self._store is not None:
+                self._store.close()
+            self._store = self._trace_worker = None
+
+    # The graph
+
+    @property
+    def store(self) -> OxigraphStore:
+        """The graph as it is now, for reading. Raises StoreMissing before the first index."""
+        from abi.graph.oxigraph import OxigraphStore
+
+        with self._lock:
+            if self._store is None:
+                prefixes = self.settings.all_prefixes()
+                if self.settings.store == "memory":
+                    self._store = OxigraphStore.memory(prefixes=prefixes)
+                else:
+                    self._store = OxigraphStore.open(self._graph_path, read_only=True, prefixes=prefixes)
+            else:
+                self._store.refresh()
+            return self._store
+
+    @contextmanager
+    def _writing(self) -> Iterator[OxigraphStore]:
+        """The graph for writing. Raises Denied for a read-only workspace, StoreLocked."""
+        from abi.graph.oxigraph import OxigraphStore
+
+        if self.read_only:
+            raise Denied("The workspace was opened read-only.", hint="Open it without read_only to write.")
+        with self._lock:
+            if self.settings.store == "memory":
+                yield self.store
+                return
+            store = OxigraphStore.open(
+                self._graph_path,
+                create=True,
+                flush_seconds=self.settings.flush_seconds,
+                prefixes=self.settings.all_prefixes(),
+            )
+            try:
+                yield store
+            finally:
+                store.close()
+
+    @property
+    def _graph_path(self) -> Path:
+        return self.root / ".abi" / "graph"
+
+    @property
+    def shapes(self) -> list[Path]:
+        """Folders of SHACL files that every write must conform to: abi's and the workspace's own."""
+        from abi.files import shipped
+
+        return [shipped("shapes"), self.root / "shapes"]
+
+    def version(self) -> int:
+        """The counter that every change of the graph moves."""
+        return self.store.version()
+
+    def dataset(self) -> Dataset:
+        """An rdflib Dataset over the same store; writing to it goes through the gate."""
+        return self.store.dataset()
+
+    # Files to graph
+
+    def index(
+        self,
+        paths: Sequence[str | Path] = (),
+        *,
+        dry_run: bool = False,
+        restore: bool = False,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Bring the graph up to date with the files. Where any fault is found, nothing is written."""
+        from abi.graph.indexing import Indexer
+
+        given = [self._inside(p) for p in paths]
+        with self._writing() as store:
+            before = store.version()
+            indexer = Indexer(self.root, self.settings, store, self.shapes)
+            report = indexer.index(given, dry_run=dry_run, restore=restore, progress=progress)
+            if report.written or self._index.version != report.version:
+                if progress:
+                    progress("search index", 0, 1)
+                self._follow(store, report.subjects if report.written else (), before)
+                if progress:
+                    progress("search index", 1, 1)
+        return report
+
+    def check(self, paths: Sequence[str | Path] = (), *, progress: Progress | None = None) -> CheckReport:
+        """Read and validate the files; write nothing."""
+        from abi.graph.indexing import check_files
+
+        return check_files(self.root, self.settings, self.shapes, [self._inside(p) for p in paths], progress)
+
+    def _inside(self, path: str | Path) -> Path:
+        return path if isinstance(path, Path) and path.is_absolute() else Path(path).absolute()
+
+    def _follow(self, store: OxigraphStore, subjects: Any, since: int) -> None:
+        """Bring the search index up to the graph's version, vectors included."""
+        self._index.refresh(store.query, self.settings, store.version(), subjects, since)
+        self._index.embed(self.embedder)
+
+    # Changing and exporting the graph
+
+    def update(self, text: str, *, dry_run: bool = False) -> UpdateReport:
+        """Apply a SPARQL Update through the guard and the gate. Raises QueryRefused, QuerySyntaxError, Invalid."""
+        from abi.graph.update import apply_update
+
+        with self._writing() as store:
+            before = store.version()
+            report = apply_update(store, self._gate(store), text, settings=self.settings, dry_run=dry_run)
+            if store.version() != before:
+                self._follow(store, report.subjects, before)
+            return report
+
+    def load(self, files: Sequence[str | Path], *, graph: str | None = None) -> LoadReport:
+        """Load RDF files: added to `graph`; without it each file into a graph of its own, which is renewed."""
+        from abi.graph.loads import load_files
+
+        with self._writing() as store:
+            before = store.version()
+            report = load_files(store, self._gate(store), [Path(f) for f in files], self.settings, graph)
+            if store.version() != before:
+                self._follow(store, report.subjects, before)
+            return report
+
+    def _gate(self, store: OxigraphStore) -> Gate:
+        from abi.graph.gate import Gate
+
+        return Gate(store, self.shapes, base=self.settings.base_iri)
+
+    def export(self, *, graph: str | None = None, source: str | None = None, format: str | None = None) -> bytes:
+        """The whole graph, one named graph, or that of a source file, in any RDF syntax (default: TriG, or Turtle)."""
+        from abi.graph.loads import export
+
+        return export(self.store, self.settings, graph=graph, source=source, format=format)
+
+    # Looking
+
+    def find(
+        self,
+        kind: str | None = None,
+        query: str | None = None,
+        *,
+        name: str | None = None,
+        annotations: str | None = None,
+        where: str | None = None,
+        limit: int = 5,
+        min_score: float | None = None,
+        closest: bool = False,
+    ) -> FindReport:
+        """Hybrid search; see `abi.search.find.find`."""
+        from abi.reports import FindReport
+        from abi.search.find import find
+
+        hits = find(
+            self.search_index,
+            self.sparql,
+            self.embedder,
+            query,
+            kind=kind,
+            name=name,
+            annotations=annotations,
+            where=where,
+            limit=limit,
+            min_score=min_score,
+            closest=closest,
+        )
+        return FindReport(hits)
+
+    def ls(self, kind: str | None = None) -> LsReport:
+        """The records of the graph, of one kind or all."""
+        from abi.graph.catalog import Catalog
+        from abi.reports import LsReport
+
+        return LsReport(Catalog(self.store).entries(kind))
+
+    def show(self, name: str) -> ShowReport:
+        """One record, or a turn (`thread/ID/turn/N`), whole. Raises NotFound."""
+        from abi.reports import show_record, show_turn
+
+        if name.startswith("thread/") or f"{self.settings.base_iri}thread/" in name:
+            return show_turn(self.traces, self.settings, name)
+        return show_record(self.store, self.settings, name)
+
+    def status(self) -> StatusReport:
+        from abi.reports import status
+
+        return status(self)
+
+    def doctor(self) -> DoctorReport:
+        """What is wrong with this workspace and how to mend it; never raises for what it finds."""
+        from abi.doctor import examine
+
+        return examine(self)
+
+    # Asking
+
+    def query(self, text: str, *, as_rdflib: bool = False) -> Any:
+        """A guarded query in this process: a list of dicts, True or False, or an rdflib Graph for CONSTRUCT.
+
+        Values are Python values, or rdflib terms with `as_rdflib`. Raises QueryRefused, QuerySyntaxError.
+        """
+        from abi.graph.guard import check_query
+        from abi.graph.rdflib_view import rdflib_rows
+
+        check_query(text, self.settings, self.settings.all_prefixes())
+        rows = self.store.query(text)
+        if rows.form == "ask":
+            return rows.boolean
+        return rdflib_rows(rows) if as_rdflib or rows.form == "construct" else rows.python()
+
+    def sparql(self, text: str, *, traces: bool = False, **limits: Any) -> Rows:
+        """A query from outside: guarded, in a process that is ended when it takes too long, its result limited."""
+        from abi.graph.guard import check_query
+
+        check_query(text, self.settings, self.settings.all_prefixes())
+        worker = self._traces_worker() if traces else self._worker
+        given = {
+            "seconds": self.settings.query_seconds,
+            "rows": self.settings.query_rows,
+            "bytes": self.settings.query_result_bytes,
+        }
+        return worker.query(text, **{**given, **limits})
+
+    def run_report(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Call a tool or render a prompt. Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout."""
+        from abi.errors import UsageError
+        from abi.graph.catalog import Catalog, family_of
+        from abi.graph.mapping import Names, read_record
+        from abi.tools.runner import run
+
+        entry = Catalog(self.store).one(name)
+        if family_of(entry.kind) not in ("tool", "prompt"):
+            raise UsageError(f"{entry.name!r} is an {entry.kind}; tools and prompts can be run.")
+        record = read_record(self.store, entry.iri, Names(self.settings.base_iri, self.store))
+        return run(record, arguments, self.run_context)
+
+    def run(self, name: str, /, **arguments: Any) -> ToolResult:
+        """`run_report` with keyword arguments."""
+        return self.run_report(name, arguments)
+
+    def prompt(self, name: str, /, **arguments: Any) -> str:
+        """The text of a prompt. Raises NotFound, ArgumentError."""
+        result = self.run_report(f"prompts/{name}" if "/" not in name else name, arguments)
+        return str(result.result)
+
+    def parameters_of(self, name: str) -> list[Parameter]:
+        """What a tool or prompt takes, in order. Raises NotFound."""
+        from abi.graph.catalog import Catalog
+        from abi.graph.mapping import Names, read_record
+
+        entry = Catalog(self.store).one(name)
+        record = read_record(self.store, entry.iri, Names(self.settings.base_iri, self.store))
+        return list(getattr(record, "parameters", []))
+
+    @property
+    def run_context(self) -> RunContext:
+        from abi.secrets import secret
+        from abi.tools.runner import RunContext
+        from abi.tools.trust import is_trusted
+
+        return RunContext(
+            query=self.sparql,
+            settings=self.settings,
+            root=self.root,
+            trusted=is_trusted(self.root),
+            principal=None,
+            secret=lambda name: secret(name, self.settings, self.root),
+        )
+
+    def trust(self) -> None:
+        """Let this workspace's Python run."""
+        from abi.tools.trust import trust
+
+        trust(self.root)
+
+    # Agents
+
+    def chat(
+        self, text: str, *, agent: str | None = None, thread_id: str | None = None, model: str | None = None
+    ) -> TurnResult:
+        """One turn with an agent (default: the root agent). Raises NotFound, UsageError."""
+        return self.agent(agent).invoke(text, thread_id=thread_id, model=model)
+
+    def chat_stream(
+        self, text: str, *, agent: str | None = None, thread_id: str | None = None, model: str | None = None
+    ) -> Iterator[Event]:
+        """The same as events while it happens."""
+        return self.agent(agent).stream(text, thread_id=thread_id, model=model)
+
+    def agent(self, name: str | None = None) -> Agent:
+        """An agent of the graph, ready to talk to. Raises NotFound."""
+        return self._runtime.agent(name)
+
+    def model(self, name: str) -> Any:
+        """The LangChain chat model that `provider:model` names. Raises UsageError, Unsupported."""
+        return self._runtime.models.get(name)
+
+    def tools(self, query: str | None = None, *, limit: int = 5, **filters: Any) -> list[Any]:
+        """LangChain tools with Pydantic argument models: those that a search finds, or all."""
+        from abi.agents.langchain_tools import catalog_tool
+        from abi.graph.mapping import Names, read_record
+
+        names = Names(self.settings.base_iri, self.store)
+        if query is None and not filters:
+            iris = [e.iri for e in self.ls("tools").entries]
+        else:
+            iris = [h.iri for h in self.find("tools", query, limit=limit, **filters).hits]
+        return [catalog_tool(read_record(self.store, iri, names), self._services) for iri in iris]
+
+    # What is made when it is first needed
+
+    @cached_property
+    def _worker(self) -> QueryWorker:
+        from abi.graph.worker import QueryWorker
+
+        return QueryWorker(self.store, prefixes=self.settings.all_prefixes())
+
+    def _traces_worker(self) -> QueryWorker:
+        from abi.graph.oxigraph import OxigraphStore
+        from abi.graph.worker import QueryWorker
+
+        with self._lock:
+            if self._trace_worker is None:
+                store = OxigraphStore.open(self.root / ".abi" / "traces", read_only=True)
+                self._trace_worker = QueryWorker(store, prefixes=self.settings.all_prefixes())
+            return self._trace_worker
+
+    @cached_property
+    def _index(self) -> SearchIndex:
+        from abi.search.index import SearchIndex
+
+        return SearchIndex(None if self.settings.store == "memory" else self.root / ".abi" / "search.sqlite")
+
+    @property
+    def search_index(self) -> SearchIndex:
+        """The search index, brought up to the graph's version where another process has moved it."""
+        store = self.store
+        with self._lock:
+            if self._index.version != store.version():
+                self._follow(store, (), -1)
+        return self._index
+
+    @property
+    def search_version(self) -> int:
+        """The graph version that the search index is of; it may lag behind until the next search."""
+        return self._index.version
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        from abi.search.embedder import get_embedder
+
+        return get_embedder(self.settings.embedder, self.settings)
+
+    @cached_property
+    def traces(self) -> TraceStore:
+        from abi.graph.traces import TraceStore
+
+        path = None if self.settings.store == "memory" else self.root / ".abi" / "traces"
+        return TraceStore(path, self.settings)
+
+    @cached_property
+    def _services(self) -> _Services:
+        return _Services(self)
+
+    @cached_property
+    def _runtime(self) -> AgentRuntime:
+        from abi.agents.agent import AgentRuntime
+
+        return AgentRuntime(self._services)
+
+
+class _Services:
+    """What the agents' room needs of the workspace (`abi.agents.services.Services`)."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.settings = workspace.settings
+        self.version: Callable[[], int] = workspace.version
+        self.query: Callable[..., Rows] = workspace.sparql
+        self.run: Callable[..., ToolResult] = workspace.run
+
+    @property
+    def store(self) -> OxigraphStore:
+        return self._workspace.store
+
+    @property
+    def embedder(self) -> Embedder:
+        return self._workspace.embedder
+
+    @property
+    def linker(self) -> Linker:
+        from abi.search.linker import Linker
+
+        return Linker(self._workspace.search_index)
+
+    @property
+    def memory_path(self) -> Path | None:
+        workspace = self._workspace
+        return None if workspace.settings.store == "memory" else workspace.root / ".abi" / "memory.sqlite"
+
+    @property
+    def trace_store(self) -> TraceStore | None:
+        return self._workspace.traces if self.settings.traces == "on" else None
+
+    def find(self, kind: str | None = None, query: str | None = None, **options: Any) -> list[Any]:
+        return self._workspace.find(kind, query, **options).hits
