@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["Workspace", "tool"]
+__all__ = ["Entity", "Graph", "IRI", "Workspace", "tool"]  # noqa: RUF022 - plain order; a test compares
 
 if TYPE_CHECKING:
     from abi.records.decorator import tool
+    from abi.records.entity import Entity
+    from abi.tools.graph import IRI, Graph
     from abi.workspace import Workspace
 
-_HOMES = {"Workspace": "abi.workspace", "tool": "abi.records.decorator"}
+_HOMES = {
+    "Entity": "abi.records.entity",
+    "Graph": "abi.tools.graph",
+    "IRI": "abi.tools.graph",
+    "Workspace": "abi.workspace",
+    "tool": "abi.records.decorator",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from abi.records.docstring import read_docstring
 from abi.records.document import Document
 from abi.records.header import MAX_DESCRIPTION_WORDS, identifier_fix, near
-from abi.records.parameters import JSON
-from abi.records.python_types import NO_VALUE, Module, Types, literal
+from abi.records.python_types import CLASS_KEY, NO_VALUE, Module, Types, literal
 from abi.records.record import Parameter, PythonFunction
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ _TOOLS = {f"{module}.tool" for module in TOOL_MODULES} | {
     "agentc_core.tool.decorator.tool",
     "agentc_core.catalog.tool",
 }
+_GRAPH = ("abi.Graph", "abi.tools.graph.Graph")
 _KEYWORDS = ("name", "description", "annotations", "answer")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -47,7 +47,7 @@ def read(document: Document, context: ReadContext, result: ReadResult) -> None:
         message = f"The tool {function.name} is not at the top level of its module."
         result.fault(function.lineno, function.name, "tool-nested", message, "Move it to the top level.")
     for mark in reader.marks:
-        _tool(mark, reader.module, result)
+        _tool(mark, reader.module, context, result)
 
 
 def marked_functions(data: bytes) -> set[str]:
@@ -171,7 +171,7 @@ def _nested(tree: ast.Module, top: set[int], reader: _ModuleReader) -> Iterator[
                 yield node
 
 
-def _tool(mark: _Mark, module: Module, result: ReadResult) -> None:
+def _tool(mark: _Mark, module: Module, context: ReadContext, result: ReadResult) -> None:
     function = mark.function
     before = sum(f.severity == "error" for f in result.findings)
     given = _decorator_values(mark, module, result)
@@ -194,7 +194,7 @@ def _tool(mark: _Mark, module: Module, result: ReadResult) -> None:
         message = "The description holds half of a character."
         result.fault(function.lineno, "description", "description-character", message, "Remove it.")
     types = Types(module)
-    parameters, properties = _parameters(function, types, described, result)
+    parameters, properties = _parameters(function, types, described, context, result)
     schema = types.document(properties, [p.name for p in parameters if p.required])
     if sum(f.severity == "error" for f in result.findings) > before:
         return
@@ -276,7 +276,7 @@ def _arguments(function: Function) -> list[ast.arg]:
 
 
 def _parameters(
-    function: Function, types: Types, described: dict[str, str], result: ReadResult
+    function: Function, types: Types, described: dict[str, str], context: ReadContext, result: ReadResult
 ) -> tuple[list[Parameter], dict[str, dict[str, Any]]]:
     arguments = function.args
     if arguments.vararg:
@@ -292,8 +292,10 @@ def _parameters(
     defaults = [*missing, *arguments.defaults, *arguments.kw_defaults]
     parameters: list[Parameter] = []
     properties: dict[str, dict[str, Any]] = {}
-    for n, (argument, default) in enumerate(zip(_arguments(function), defaults, strict=True)):
-        parameter, schema = _parameter(argument, default, n, types, described, result)
+    for argument, default in zip(_arguments(function), defaults, strict=True):
+        if _is_graph(argument, types.module):
+            continue
+        parameter, schema = _parameter(argument, default, len(parameters), types, described, context, result)
         parameters.append(parameter)
         properties[argument.arg] = schema
     return parameters, properties
@@ -305,6 +307,7 @@ def _parameter(
     position: int,
     types: Types,
     described: dict[str, str],
+    context: ReadContext,
     result: ReadResult,
 ) -> tuple[Parameter, dict[str, Any]]:
     if argument.annotation is None:
@@ -322,13 +325,17 @@ def _parameter(
         schema = {**schema, "description": description}
     limits = next((arm for arm in schema.get("anyOf", []) if arm.get("type") != "null"), schema)
     enum = limits.get("enum", [])
+    value_class = None
+    if CLASS_KEY in limits:
+        value_class = limits[CLASS_KEY] = _class(argument, str(limits[CLASS_KEY]), context, result)
     parameter = Parameter(
         name=argument.arg,
         description=description,
-        datatype=datatype,
+        datatype=None if value_class else datatype,
+        value_class=value_class,
         required=not has_default,
         default=value if has_default and value is not NO_VALUE else None,
-        enum=enum if datatype != JSON or enum else [],
+        enum=enum,
         minimum=_limit(limits, "minimum", "exclusiveMinimum", 1),
         maximum=_limit(limits, "maximum", "exclusiveMaximum", -1),
         pattern=limits.get("pattern") if isinstance(limits.get("pattern"), str) else None,
@@ -336,6 +343,26 @@ def _parameter(
         position=position,
     )
     return parameter, schema
+
+
+def _is_graph(argument: ast.arg, module: Module) -> bool:
+    """Whether an argument is the graph itself, which the runner gives and no caller."""
+    annotation = argument.annotation
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            annotation = ast.parse(annotation.value, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return annotation is not None and module.origin(annotation) in _GRAPH
+
+
+def _class(argument: ast.arg, word: str, context: ReadContext, result: ReadResult) -> str:
+    try:
+        return context.expand(word)
+    except ValueError as error:
+        fix = "Write it as prefix:Name or as a whole IRI."
+        result.fault(argument.lineno, f"parameters.{argument.arg}", "iri-unknown", str(error), fix)
+        return word
 
 
 def _limit(schema: dict[str, Any], key: str, exclusive: str, step: int) -> int | float | None:

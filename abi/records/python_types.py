@@ -9,7 +9,7 @@ from typing import Any
 
 from abi.records.parameters import JSON, XSD
 
-__all__ = ["NO_VALUE", "Module", "Types", "dotted", "literal"]
+__all__ = ["CLASS_KEY", "NO_VALUE", "Module", "Types", "dotted", "literal"]
 
 Schema = dict[str, Any]
 
@@ -56,6 +56,9 @@ _FIELD_KEYS = {
     "examples": "examples",
 }
 _MAX_DEPTH = 30
+ENTITY = ("abi.Entity", "abi.records.entity.Entity")
+CLASS_KEY = "x-class"
+"""Where the schema of an argument that is a thing of the graph names its class."""
 
 
 def _typing(name: str) -> set[str]:
@@ -232,6 +235,9 @@ class Types:
         if self.module.origin(node.func).rpartition(".")[2] == "Doc" and node.args:
             text = literal(self.module, node.args[0])
             return {"description": text} if isinstance(text, str) else {}
+        if self.module.origin(node.func) in ENTITY and (node.args or node.keywords):
+            word = literal(self.module, node.args[0] if node.args else node.keywords[0].value)
+            return {"format": "iri", CLASS_KEY: word} if isinstance(word, str) else {}
         if not self.is_field(node):
             return {}
         found = {kw.arg: literal(self.module, kw.value) for kw in node.keywords if kw.arg in _FIELD_KEYS}

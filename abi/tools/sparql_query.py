@@ -6,21 +6,17 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from abi.errors import ArgumentError, ToolFailed
+from abi.errors import ToolFailed
 from abi.findings import Finding
 from abi.graph.guard import check_query
-from abi.graph.resolve import labels_of, resolve
-from abi.graph.rows import Rows, Term
 from abi.graph.template import Template, check_template, compile_template
 from abi.records.record import Parameter, SparqlQuery
 from abi.settings import Settings
 from abi.tools.answer import check_answer, render_answer
-from abi.tools.arguments import argument_error, faults_of, term_of
+from abi.tools.linked_arguments import cited, linked_arguments
 from abi.tools.runner import RunContext, ToolResult
 
 __all__ = ["check", "run"]
-
-_MAX_CITED = 500
 
 
 def check(
@@ -38,12 +34,12 @@ def check(
 def run(record: SparqlQuery, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
     """Raises ArgumentError with all faults of the arguments (names that mean nothing or several things among them),
     Invalid where the template is not sound, and what a query can raise."""
-    arguments, terms = _terms(record, raw_arguments, context)
+    arguments, terms = linked_arguments(record, raw_arguments, context)
     template = _template(record, context.settings)
     query = template.bind(terms)
     check_query(query, context.settings)
     rows = context.query(query, rows=context.settings.tool_rows)
-    citations = _cited(context, terms.values(), rows)
+    citations = cited(context, terms.values(), rows)
     answer = None
     if record.answer is not None:
         names = [p.name for p in record.parameters]
@@ -62,59 +58,6 @@ def run(record: SparqlQuery, raw_arguments: Mapping[str, Any], context: RunConte
         citations=citations,
         answer=answer,
     )
-
-
-def _terms(
-    record: SparqlQuery, raw_arguments: Mapping[str, Any], context: RunContext
-) -> tuple[dict[str, Any], dict[str, Term]]:
-    """The arguments as they are used, and the term of each."""
-    values, faults = faults_of(record, raw_arguments)
-    prefixes = context.settings.all_prefixes()
-    hints: list[str] = []
-    terms: dict[str, Term] = {}
-    for parameter in record.parameters:
-        name = parameter.name
-        if parameter.filled_from == "principal":
-            if context.principal is not None:
-                values[name] = context.principal
-                terms[name] = (
-                    Term("iri", context.principal) if _is_iri(parameter) else Term("literal", context.principal)
-                )
-            elif parameter.required:
-                faults.append({"argument": name, "message": "is the caller's identity, and this caller has none"})
-        elif name not in values:
-            continue
-        elif parameter.value_class is not None:
-            try:
-                found = resolve(
-                    context.query, str(values[name]), parameter.value_class, prefixes=prefixes, argument=name
-                )
-            except ArgumentError as error:
-                faults += error.details["faults"]
-                hints.append(error.hint)
-                continue
-            values[name] = found.iri
-            terms[name] = Term("iri", found.iri)
-        elif not faults:
-            terms[name] = term_of(parameter, values[name])
-    if faults:
-        raise argument_error(record.name, faults, " ".join(h for h in hints if h))
-    ordered = {p.name: values[p.name] for p in record.parameters if p.name in values}
-    return ordered, terms
-
-
-def _is_iri(parameter: Parameter) -> bool:
-    return parameter.value_class is not None or (parameter.datatype or "").endswith("#anyURI")
-
-
-def _cited(context: RunContext, arguments: Any, rows: Rows) -> list[tuple[str, str]]:
-    """IRIs of arguments and rows that have a label, with it, in the order in which they appear; one query."""
-    iris = [term.value for term in arguments if term.kind == "iri"]
-    for row in rows.rows:
-        iris += [term.value for term in row.values() if term.kind == "iri"]
-    iris = list(dict.fromkeys(iris))[:_MAX_CITED]
-    labels = labels_of(context.query, iris)
-    return [(iri, labels[iri]) for iri in iris if iri in labels]
 
 
 def _template(record: SparqlQuery, settings: Settings) -> Template:

@@ -53,7 +53,8 @@ def test_a_raw_prompt_is_read_as_agent_catalog_has_it(read: Read) -> None:
 
 def test_a_template_has_its_free_variables_as_parameters(read: Read) -> None:
     text = (
-        "---\nname: p\ndescription: d\nparameters:\n  source: {description: where from}\n  n: {type: xsd:integer}\n---\n"
+        "---\nname: p\ndescription: d\n"
+        "parameters:\n  source: {description: where from}\n  n: {type: xsd:integer}\n---\n"
         "From {{ source }} to {{ destination }} in {{ n }}.\n"
         "{% for stop in stops %}{{ stop }}{% endfor %}{% set own = 1 %}{{ own }}{{ mood | default('calm') }}"
     )

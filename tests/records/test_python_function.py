@@ -121,11 +121,32 @@ def test_types_become_datatypes_and_schemas(read: Read) -> None:
     assert record.is_async
     types = {p.name: (p.datatype or "").replace(XSD, "").replace(JSON, "JSON") for p in record.parameters}
     assert types == {
-        "text": "string", "whole": "integer", "real": "double", "yes": "boolean", "money": "decimal",
-        "when": "dateTime", "day": "date", "words": "JSON", "table": "JSON", "maybe": "string", "either": "JSON",
-        "mode": "string", "code": "string", "colour": "string", "limit": "integer", "node": "JSON", "leaf": "JSON",
-        "point": "JSON", "options": "JSON", "foreign": "JSON", "anything": "JSON", "pair": "JSON", "many": "JSON",
-        "n": "integer", "unknown": "integer", "key": "string",
+        "text": "string",
+        "whole": "integer",
+        "real": "double",
+        "yes": "boolean",
+        "money": "decimal",
+        "when": "dateTime",
+        "day": "date",
+        "words": "JSON",
+        "table": "JSON",
+        "maybe": "string",
+        "either": "JSON",
+        "mode": "string",
+        "code": "string",
+        "colour": "string",
+        "limit": "integer",
+        "node": "JSON",
+        "leaf": "JSON",
+        "point": "JSON",
+        "options": "JSON",
+        "foreign": "JSON",
+        "anything": "JSON",
+        "pair": "JSON",
+        "many": "JSON",
+        "n": "integer",
+        "unknown": "integer",
+        "key": "string",
     }
     by_name = {p.name: p for p in record.parameters}
     assert by_name["mode"].enum == ["fast", "slow"] and by_name["colour"].enum == ["red", "blue"]
@@ -216,15 +237,36 @@ def test_a_syntax_error_has_its_line(read: Read, text: str, line: int) -> None:
     assert places(result) == {(line, "", "python-syntax")}
 
 
-DOCSTRINGS = [
-    "Does it.\n\n    Args:\n        a (int): The first,\n            in two lines.\n        b: The second.\n\n    Returns:\n        x",
-    "Does it.\n\n    Parameters\n    ----------\n    a : int\n        The first,\n        in two lines.\n    b\n        The second.\n\n"
-    "    Returns\n    -------\n    x",
-    "Does it.\n\n    :param a: The first, in two lines.\n    :param int b: The second.\n    :return: x",
-]
+GOOGLE = """Does it.
+
+    Args:
+        a (int): The first,
+            in two lines.
+        b: The second.
+
+    Returns:
+        x"""
+NUMPY = """Does it.
+
+    Parameters
+    ----------
+    a : int
+        The first,
+        in two lines.
+    b
+        The second.
+
+    Returns
+    -------
+    x"""
+SPHINX = """Does it.
+
+    :param a: The first, in two lines.
+    :param int b: The second.
+    :return: x"""
 
 
-@pytest.mark.parametrize("docstring", DOCSTRINGS)
+@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
 def test_descriptions_of_arguments_come_from_the_docstring(read: Read, docstring: str) -> None:
     text = f'from abi import tool\n@tool\ndef f(a: int, b: int):\n    """{docstring}\n    """\n'
     (record,) = read(text, "t.py").records

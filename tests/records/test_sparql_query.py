@@ -120,6 +120,7 @@ def test_a_long_description_is_warned_about(read: Read) -> None:
 
 
 def test_secrets_of_agent_catalog_are_names_wherever_they_stand(read: Read) -> None:
-    text = "# name: a\n# description: b\n# secrets:\n#   - couchbase: {username: CB_USER, password: CB_PASS}\n#   - KEY\nASK {}"
+    secrets = "#   - couchbase: {username: CB_USER, password: CB_PASS}\n#   - KEY\n"
+    text = f"# name: a\n# description: b\n# secrets:\n{secrets}ASK {{}}"
     (record,) = read(text, "a.rq").records
     assert record.secrets == ["CB_USER", "CB_PASS", "KEY"]

@@ -1,0 +1,78 @@
+"""`Graph`: how a Python tool asks the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from abi.graph.guard import check_query
+from abi.graph.rows import XSD, Rows, Term
+from abi.graph.template import compile_template
+from abi.records.record import Parameter
+from abi.settings import Settings
+
+__all__ = ["IRI", "Graph"]
+
+
+class IRI(str):
+    """The IRI of a thing: what an `Entity` argument is, and what `Graph.query` gives for one; no other text is."""
+
+    __slots__ = ()
+
+
+class Graph:
+    """The workspace's graph, to read. A tool that has a parameter of this type is given it; no caller sees it."""
+
+    def __init__(self, query: Callable[..., Rows], settings: Settings) -> None:
+        self._query = query
+        self._settings = settings
+
+    def query(self, text: str, **values: Any) -> list[dict[str, Any]]:
+        """The rows of a SELECT, with the workspace's prefixes; an ASK gives one row with `boolean`.
+
+        Each keyword stands in place of the variable of its name, as a term and never as text. Unbound variables are
+        None. Raises QueryRefused, QuerySyntaxError, QueryTimeout, and Invalid where a keyword does not occur.
+        """
+        terms = {name: _term(value) for name, value in values.items()}
+        parameters = [_parameter(name, term) for name, term in terms.items()]
+        template = compile_template(text, parameters, self._settings.all_prefixes(), self._settings)
+        bound = template.bind(terms)
+        check_query(bound, self._settings)
+        rows = self._query(bound, rows=self._settings.query_rows)
+        if rows.form == "ask":
+            return [{"boolean": rows.boolean}]
+        return [{name: _value(row.get(name)) for name in rows.variables} for row in rows]
+
+
+def _value(term: Term | None) -> Any:
+    if term is None:
+        return None
+    return IRI(term.value) if term.kind == "iri" else term.python()
+
+
+def _term(value: Any) -> Term:
+    if isinstance(value, IRI):
+        return Term("iri", str(value))
+    if isinstance(value, str):
+        return Term("literal", value)
+    if isinstance(value, bool):
+        return Term("literal", "true" if value else "false", XSD + "boolean")
+    if isinstance(value, int):
+        return Term("literal", str(value), XSD + "integer")
+    if isinstance(value, float):
+        return Term("literal", repr(value), XSD + "double")
+    if isinstance(value, Decimal):
+        return Term("literal", format(value, "f"), XSD + "decimal")
+    if isinstance(value, datetime):
+        return Term("literal", value.astimezone(UTC).isoformat().replace("+00:00", "Z"), XSD + "dateTime")
+    if isinstance(value, date):
+        return Term("literal", value.isoformat(), XSD + "date")
+    raise TypeError(f"a {type(value).__name__} is no term; give a text, a number, a date or an IRI")
+
+
+def _parameter(name: str, term: Term) -> Parameter:
+    if term.kind == "iri":
+        return Parameter(name=name, value_class="http://www.w3.org/2002/07/owl#Thing")
+    return Parameter(name=name, datatype=term.datatype or XSD + "string")

@@ -1,0 +1,138 @@
+"""Renders a prompt. A Jinja template is evaluated in a child process that can be ended."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from abi.errors import ArgumentError, ToolFailed
+from abi.records.record import JinjaPrompt, RawPrompt
+from abi.settings import Settings
+from abi.tools.runner import RunContext, ToolResult
+
+__all__ = ["render", "run"]
+
+_CHILD = Path(__file__).with_name("render_child.py")
+_MEMORY = 512 * 1024 * 1024
+# Nothing of the environment but what a Python needs to start: no secret is within a template's reach.
+_KEPT_ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT", "PATH")
+
+
+def run(record: RawPrompt | JinjaPrompt, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
+    """The prompt as `{text, tools}`, where `tools` are the names that its selectors name. Raises as `render` does."""
+    text = render(record, raw_arguments, context.settings, principal=context.principal)
+    tools = [selector.name for selector in record.tools if selector.name]
+    return ToolResult(tool=record.name, arguments=dict(raw_arguments), result={"text": text, "tools": tools})
+
+
+def render(
+    record: RawPrompt | JinjaPrompt, arguments: Mapping[str, Any], settings: Settings, *, principal: str | None = None
+) -> str:
+    """The text of a prompt. Raises ArgumentError that names all missing variables, and ToolFailed.
+
+    A raw prompt takes no arguments. A template's optional variables may be left out or None.
+    """
+    parameters = record.parameters if isinstance(record, JinjaPrompt) else []
+    names = [p.name for p in parameters if p.filled_from is None]
+    unknown = sorted(arguments.keys() - set(names))
+    if unknown:
+        takes = f"It takes {', '.join(names)}." if names else "It takes none."
+        raise ArgumentError(f"The prompt {record.name} has no argument {', '.join(unknown)}.", hint=takes)
+    if isinstance(record, RawPrompt):
+        return record.text
+    values: dict[str, Any] = {p.name: p.default for p in record.parameters if p.default is not None}
+    values |= {name: value for name, value in arguments.items() if value is not None}
+    if principal is not None:
+        values |= {p.name: principal for p in record.parameters if p.filled_from == "principal"}
+    missing = [p.name for p in record.parameters if p.required and p.name not in values]
+    if missing:
+        message = f"The prompt {record.name} needs {', '.join(missing)}."
+        raise ArgumentError(message, details={"missing": missing}, hint=f"Give --arg {missing[0]}=...")
+    parts = _plain_parts(record.text)
+    if parts is None or any(is_name and name not in values for is_name, name in parts):
+        return _render_apart(record, values, settings)
+    text = "".join(str(values[part]) if is_name else part for is_name, part in parts)
+    if len(text.encode("utf-8", "surrogatepass")) > settings.render_bytes:
+        raise _too_long(record, settings)
+    return text
+
+
+@functools.lru_cache(maxsize=256)
+def _plain_parts(text: str) -> tuple[tuple[bool, str], ...] | None:
+    """The template as texts and names of variables; None where it holds anything that has to be evaluated.
+
+    Most prompts are that plain, and need no child process.
+    """
+    import jinja2
+    from jinja2 import nodes
+    from jinja2.defaults import DEFAULT_NAMESPACE
+
+    try:
+        tree = jinja2.Environment(autoescape=False).parse(text)  # noqa: S701 - parsed only; a prompt is no HTML
+    except (jinja2.TemplateSyntaxError, RecursionError):
+        return None
+    parts: list[tuple[bool, str]] = []
+    for output in tree.body:
+        if not isinstance(output, nodes.Output):
+            return None
+        for node in output.nodes:
+            if isinstance(node, nodes.TemplateData):
+                parts.append((False, node.data))
+            elif isinstance(node, nodes.Name) and node.name not in DEFAULT_NAMESPACE:
+                parts.append((True, node.name))
+            else:
+                return None
+    return tuple(parts)
+
+
+def _render_apart(record: JinjaPrompt, values: dict[str, Any], settings: Settings) -> str:
+    job = {
+        "template": record.text,
+        "variables": values,
+        "bytes": settings.render_bytes,
+        "memory": _MEMORY,
+        "seconds": settings.render_seconds,
+    }
+    env = {key: os.environ[key] for key in _KEPT_ENVIRONMENT if key in os.environ}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", str(_CHILD)],
+            input=json.dumps(job, default=str).encode(),
+            capture_output=True,
+            timeout=settings.render_seconds,
+            env=env,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"The prompt {record.name} took longer than {settings.render_seconds:g} s and was ended."
+        raise ToolFailed(message, hint="Make its loops shorter, or raise render_seconds.") from None
+    except OSError as error:
+        raise ToolFailed(f"The prompt {record.name} could not be rendered: {error.strerror or error}.") from None
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = {"fault": "ended", "message": "it used more time or memory than a prompt may"}
+    if "text" in answer:
+        return str(answer["text"])
+    raise _fault(record, answer, settings)
+
+
+def _fault(record: JinjaPrompt, answer: dict[str, Any], settings: Settings) -> ArgumentError | ToolFailed:
+    if answer["fault"] == "undefined":
+        message = f"The prompt {record.name} needs more than it was given: {answer['message']}."
+        return ArgumentError(message, hint="Give that variable, or use default(...) in the template.")
+    if answer["fault"] == "long":
+        return _too_long(record, settings)
+    line = f" on line {answer['line']} of its text" if answer.get("line") else ""
+    return ToolFailed(f"The prompt {record.name} could not be rendered{line}: {answer['message']}.")
+
+
+def _too_long(record: JinjaPrompt, settings: Settings) -> ToolFailed:
+    message = f"The prompt {record.name} came out longer than {settings.render_bytes} bytes."
+    return ToolFailed(message, hint="Give it less, or raise render_bytes.")
