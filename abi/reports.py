@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from abi.findings import Finding
 
 if TYPE_CHECKING:
     from abi.agents.turn import TurnResult
@@ -22,7 +20,6 @@ __all__ = [
     "DemoReport",
     "DoctorReport",
     "FindReport",
-    "LoadReport",
     "LsReport",
     "ShowReport",
     "StatusReport",
@@ -63,19 +60,6 @@ class ShowReport:
         from abi.graph.formats import serialize
 
         return serialize(self.quads, "turtle", self.prefixes).decode()
-
-
-@dataclass(slots=True)
-class LoadReport:
-    """`graph` is the named graph, None where a file names several itself; `triples` counts what was added."""
-
-    graph: str | None
-    triples: int
-    findings: list[Finding] = field(default_factory=list)
-    subjects: set[str] = field(default_factory=set)
-
-    def document(self) -> dict[str, Any]:
-        return {"graph": self.graph, "triples": self.triples, "findings": [f.document() for f in self.findings]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def _file(path: str, root: Path) -> str | None:
 
 def _keyring(name: str, root: Path) -> str | None:
     try:
-        import keyring
+        import keyring  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         raise Unsupported("keyring: needs the package keyring.", hint="pip install keyring") from error
     value: str | None = keyring.get_password("abi", name)

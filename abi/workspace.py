@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from abi.agents.turn import Event, TurnResult
     from abi.graph.gate import Gate
     from abi.graph.indexing import CheckReport, IndexReport, Progress
+    from abi.graph.loads import LoadReport
     from abi.graph.oxigraph import OxigraphStore
     from abi.graph.rows import Rows
     from abi.graph.traces import TraceStore
     from abi.graph.update import UpdateReport
     from abi.graph.worker import QueryWorker
     from abi.records.record import Parameter
-    from abi.reports import DemoReport, DoctorReport, FindReport, LoadReport, LsReport, ShowReport, StatusReport
+    from abi.reports import DemoReport, DoctorReport, FindReport, LsReport, ShowReport, StatusReport
     from abi.scaffold import InitResult
     from abi.search.embedder import Embedder
     from abi.search.index import SearchIndex
@@ -368,7 +369,7 @@ class Workspace:
     def prompt(self, name: str, /, **arguments: Any) -> str:
         """The text of a prompt. Raises NotFound, ArgumentError."""
         result = self.run_report(f"prompts/{name}" if "/" not in name else name, arguments)
-        return str(result.result)
+        return str(result.result["text"])
 
     def parameters_of(self, name: str) -> list[Parameter]:
         """What a tool or prompt takes, in order. Raises NotFound."""
@@ -410,7 +411,7 @@ class Workspace:
 
     def chat_stream(
         self, text: str, *, agent: str | None = None, thread_id: str | None = None, model: str | None = None
-    ) -> Iterator[Event]:
+    ) -> Iterator[Event | TurnResult]:
         """The same as events while it happens."""
         return self.agent(agent).stream(text, thread_id=thread_id, model=model)
 

@@ -163,7 +163,7 @@ class Indexer:
         wanted = []
         for file in sources:
             graph, _, edited = known.get(file.path, ("", "", False))
-            if edited and not restore:
+            if edited and not restore and not (_changed(file, known) and self._says_the_same(file, graph)):
                 plan.edited.append(file.path)
             elif edited or anew or _changed(file, known):
                 wanted.append(file)
@@ -193,6 +193,13 @@ class Indexer:
             plan.findings += loaded.findings
             self.lines |= {iri: (loaded.file.path, line) for iri, line in loaded.lines.items()}
         return plan
+
+    def _says_the_same(self, file: SourceFile, graph: str) -> bool:
+        """Whether a file holds just what its edited graph does: the graph was written back to it."""
+        loader = Loader(self.settings, Names(self.settings.base_iri, self.store))
+        loaded = loader.read(file)
+        loader.finish(loaded)
+        return set(loaded.quads) == set(self.store.quads(graph))
 
     def _change(self, plan: _Plan) -> Change:
         """The files' graphs, and the provenance of just these files, in one change."""

@@ -32,6 +32,9 @@ _REFERENCES: dict[ox.NamedNode, tuple[str, str, tuple[str, ...]]] = {
 }
 """Properties that lead to a record: the field, what it should be, and the families to look for near names in."""
 
+_BUILT_IN = (terms.OWL, terms.RDFS, terms.RDF)
+"""Classes of the languages themselves (owl:Thing, owl:Class) are declared nowhere."""
+
 _SPACES = {"tool": "tools and prompts", "prompt": "tools and prompts", "agent": "agents"}
 
 
@@ -207,7 +210,7 @@ def _classes(candidate: Candidate) -> Iterator[Fault]:
             continue
         node = quad.subject
         assert not isinstance(node, ox.Triple)
-        if candidate.types(value) or candidate.subjects(_TYPE, value):
+        if candidate.types(value) or candidate.subjects(_TYPE, value) or value.value.startswith(_BUILT_IN):
             continue
         text = f"the class <{value.value}> of {_name(candidate, node)} is not in the graph"
         known = {c.value.replace("#", "/").rsplit("/", 1)[-1] for c in candidate.subjects(_TYPE, _OWL_CLASS)}
