@@ -157,7 +157,8 @@ def _near(query: Callable[..., Rows], text: str, value_class: str) -> list[str]:
         f"?x ?property ?text }} LIMIT {_SCAN_ROWS}",
         rows=_SCAN_ROWS,
     )
-    names = list(dict.fromkeys(row["text"].value for row in rows))
+    # A name much shorter than the text is only near to a piece of it.
+    names = [n for n in dict.fromkeys(row["text"].value for row in rows) if 2 * len(n) > len(text)]
     found = process.extract(
         text, names, scorer=fuzz.WRatio, processor=utils.default_process, limit=_NEAR, score_cutoff=70
     )

@@ -4,8 +4,9 @@
     {% if rows %}...{% else %}None is known.{% endif %}    {% for row in rows[:3] %}{{ row.name }} {% endfor %}
 
 Variables: `rows` (each value prints itself, an IRI its label; `.label`, `.iri`, `.value`), `row_count`, `truncated`,
-`result` (true or false, of an ASK), and each argument. There are no calls, assignments, imports or macros, no
-arithmetic that multiplies, and filters are those of `FILTERS`; that bounds time and size, and the text has a limit too.
+`result` (true or false, of an ASK; what a function gave), and each argument. There are no calls, assignments, imports
+or macros, no arithmetic that multiplies, and filters are those of `FILTERS`; that bounds time and size, and the text
+has a limit too.
 """
 
 from __future__ import annotations
@@ -63,13 +64,13 @@ class Shown:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Shown):
             return bool(self._python == other._python)
-        return bool(self._python == other) or (isinstance(other, str) and other in (self.label, self.iri))
+        return bool(self._python == other or (isinstance(other, str) and other in (self.label, self.iri)))
 
     def __lt__(self, other: Any) -> bool:
         mine, theirs = self._python, other._python if isinstance(other, Shown) else other
         if isinstance(mine, _NUMBER) and isinstance(theirs, _NUMBER):
             return bool(mine < theirs)
-        return self.label < str(other)
+        return str(self) < str(other)
 
     def __gt__(self, other: Any) -> bool:
         return not self < other and self != other
@@ -99,6 +100,23 @@ class Shown:
 _NOTHING = Shown("", "", "", None)
 
 
+class _Row:
+    """One row: a column by `row.name`, by `row["name"]`, and by `map(attribute="name")`; nothing else."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: dict[str, Shown]) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> Shown:
+        return self._values[name]
+
+    def __getattr__(self, name: str) -> Shown:
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(name)
+        return self._values[name]
+
+
 def shown(term: Term | None, labels: Mapping[str, str]) -> Shown:
     """How a term prints in an answer; what is unbound or was not given prints nothing and is false."""
     if term is None:
@@ -121,21 +139,23 @@ def render_answer(
     labels: Mapping[str, str],
     *,
     names: Iterable[str] = (),
+    result: Any = None,
 ) -> str:
     """The answer, with white space at its ends and runs of blanks taken out.
 
-    `names`: all parameters, so that one that was not given is empty instead of unknown. Raises ToolFailed where the
-    template cannot be applied to these rows, or gives more than MAX_ANSWER characters.
+    `names`: all parameters, so that one that was not given is empty instead of unknown. `result`: what a function
+    gave. Raises ToolFailed where the template cannot be applied to these rows, or gives more than MAX_ANSWER
+    characters.
     """
     from jinja2 import TemplateError
 
     context: dict[str, Any] = dict.fromkeys(names, _NOTHING)
     context |= {name: shown(term, labels) for name, term in arguments.items()}
     context |= {
-        "rows": [{v: shown(row.get(v), labels) for v in rows.variables} for row in rows.rows],
+        "rows": [_Row({v: shown(row.get(v), labels) for v in rows.variables}) for row in rows.rows],
         "row_count": len(rows.rows),
         "truncated": rows.truncated,
-        "result": rows.boolean,
+        "result": rows.boolean if result is None else result,
     }
     parts: list[str] = []
     size = 0

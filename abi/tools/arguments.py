@@ -153,7 +153,7 @@ def _field(parameter: Parameter, alias: str | None) -> Any:
     if parameter.enum:
         extra["enum"] = parameter.enum
         after = [*after, AfterValidator(_one_of(parameter.enum))]
-    annotation: Any = Annotated[(kind, *before, Field(**limits), *after)]
+    annotation: Any = Annotated[(kind, Field(**limits), *before, *after)]
     default: Any = ...
     if not parameter.required or parameter.default is not None:
         default = parameter.default

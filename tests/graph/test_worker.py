@@ -123,7 +123,7 @@ def test_a_crash_is_said_and_survived(worker: QueryWorker) -> None:
 
 
 def test_memory_is_bounded(store: OxigraphStore) -> None:
-    with QueryWorker(store, memory=2 * 1024**3) as worker:
+    with QueryWorker(store, memory=1300 * 1024**2) as worker:
         with pytest.raises(StoreError, match="memory"):
             worker.query('SELECT (STRLEN(?h) AS ?n) { BIND("x" AS ?a) ' + _doubling(45) + " }", seconds=60)
         assert worker.query("ASK {}").boolean
