@@ -223,7 +223,8 @@ def _full_text(
     weights = {document: max(weight, 0.0) / best for document, weight in found}
     if len(words) == 1:
         return weights, set(weights)
-    return weights, {row[0] for row in index.rows(sql, [" AND ".join(quoted), *values])}
+    every = index.rows("SELECT rowid FROM full_text WHERE full_text MATCH ?", (" AND ".join(quoted),))
+    return weights, weights.keys() & {row[0] for row in every}
 
 
 def _similar(
@@ -240,10 +241,11 @@ def _similar(
     if not len(rows):
         return {}
     cosine = table.matrix[rows] @ embedder.embed([text])[0]
+    ids = table.ids[rows]
     # Passages of one document stand together.
-    ids, starts = np.unique(table.ids[rows], return_index=True)
+    starts = np.flatnonzero(np.diff(ids, prepend=-1))
     similarity = embedder.similarity(np.maximum.reduceat(cosine, starts))
-    return dict(zip(ids.tolist(), similarity.tolist(), strict=True))
+    return dict(zip(ids[starts].tolist(), similarity.tolist(), strict=True))
 
 
 def _exactness(
