@@ -11,6 +11,7 @@ has a limit too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -38,6 +39,7 @@ _NODES = frozenset(
     "Template Output TemplateData Name Const Getattr Getitem Slice Filter Test If For CondExpr Compare Operand And Or "
     "Not Neg Add Sub Concat List Tuple Keyword".split()
 )
+_NAMED = {"map": 0, "select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1}
 _NUMBER = (int, float)
 
 
@@ -122,7 +124,7 @@ def shown(term: Term | None, labels: Mapping[str, str]) -> Shown:
     if term is None:
         return _NOTHING
     if term.kind == "iri":
-        label = labels.get(term.value) or term.value.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
+        label = labels.get(term.value) or re.split(r"[/#:]", term.value.rstrip("/#:"))[-1]
         return Shown(label, term.value, term.value, term.value)
     value = term.python()
     if isinstance(value, float):
@@ -237,6 +239,14 @@ def _faults(tree: Any) -> list[tuple[int, str, str]]:
             faults.append((node.lineno, f"there is no filter {node.name}", f"There are: {', '.join(sorted(FILTERS))}."))
         if isinstance(node, nodes.Test) and node.name not in TESTS:
             faults.append((node.lineno, f"there is no test {node.name}", f"There are: {', '.join(sorted(TESTS))}."))
+        if isinstance(node, nodes.Filter) and node.name in _NAMED and len(node.args) > _NAMED[node.name]:
+            # These take the name of a filter or a test as text.
+            given = node.args[_NAMED[node.name]]
+            allowed = FILTERS if node.name == "map" else TESTS
+            if not isinstance(given, nodes.Const) or given.value not in allowed:
+                faults.append((node.lineno, f"{node.name} cannot be used like this", ""))
+        if isinstance(node, nodes.Name) and node.name in ("self", "super", "caller"):
+            faults.append((node.lineno, f"there is no {node.name}", ""))
         if isinstance(node, (nodes.Getattr, nodes.Keyword)):
             name = node.attr if isinstance(node, nodes.Getattr) else str(getattr(node.value, "value", ""))
             if "__" in name or name.startswith("_"):

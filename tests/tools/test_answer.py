@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abi.errors import ToolFailed
+from abi.graph.rows import XSD, Rows, Term
+from abi.tools.answer import check_answer, render_answer
+
+LABELS = {"urn:x:boi": "Boise", "urn:x:sea": "Seattle"}
+
+
+def integer(value: int) -> Term:
+    return Term("literal", str(value), XSD + "integer")
+
+
+ROWS = Rows(
+    "select",
+    variables=["airport", "name", "flights", "note"],
+    rows=[
+        {"airport": Term("iri", "urn:x:sea"), "name": Term("literal", "Seattle <b>"), "flights": integer(20)},
+        {"airport": Term("iri", "urn:x:geg"), "name": Term("literal", "Spokane"), "flights": integer(3)},
+    ],
+)
+NONE = Rows("select", variables=["airport", "name", "flights", "note"])
+ARGUMENTS = {"origin": Term("iri", "urn:x:boi"), "text": Term("literal", "{{ rows }}"), "limit": integer(2)}
+NAMES = ["origin", "text", "limit", "state"]
+
+
+def render(template: str, rows: Rows = ROWS) -> str:
+    assert check_answer(template, NAMES, rows.variables) == []
+    return render_answer(template, rows, ARGUMENTS, LABELS, names=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ row_count }}: {{ rows | map(attribute='name') | join(', ') }}.", "2: Seattle <b>, Spokane."),
+        ("{{ rows | map(attribute='airport') | join(' and ') }}", "Seattle and geg"),
+        ("{{ origin }} {{ origin.iri }} {{ origin.value }}", "Boise urn:x:boi urn:x:boi"),
+        ("{{ text }}", "{{ rows }}"),
+        ("{% if state %}in {{ state.label }}{% else %}anywhere{% endif %}{{ state }}", "anywhere"),
+        ("{% if rows[0].note %}a{% else %}no note{% endif %}", "no note"),
+        ("{{ rows | sum(attribute='flights') }} {{ rows | map(attribute='flights') | max }}", "23 20"),
+        ("{{ rows | sort(attribute='flights') | map(attribute='name') | first }}", "Spokane"),
+        ("{% for row in rows[:1] %}{{ row.name }} {{ row['flights'] }}{% endfor %}", "Seattle <b> 20"),
+        ("{{ rows | selectattr('flights', 'gt', 5) | list | length }}", "1"),
+        ("{% if rows[0].flights > 19 and rows[0].flights >= 20 and rows[1].flights == 3 %}y{% endif %}", "y"),
+        ("{% if rows[1].flights < 4 and rows[0].name < 'Z' %}y{% endif %}", "y"),
+        ("{% if rows[0].name == 'Seattle <b>' and origin == 'Boise' and row_count <= limit %}y{% endif %}", "y"),
+        ("{{ 's' if row_count != 1 else '' }} {{ (rows | first).name | upper }}", "s SEATTLE <B>"),
+        ("  a   b\n\n c  ", "a b\n\nc"),
+        ("{{ truncated }}", "False"),
+        ("{{ rows[0].flights + 1 }}{{ 1 + rows[0].flights }}", "2121"),
+    ],
+)  # fmt: skip
+def test_rendered(template: str, text: str) -> None:
+    assert render(template) == text
+
+
+def test_without_rows() -> None:
+    template = "{% if not rows %}None from {{ origin.label }}.{% else %}{{ rows[0].name }}{% endif %}"
+    assert render(template, NONE) == "None from Boise."
+    assert render_answer("{{ 'yes' if result else 'no' }}", Rows("ask", boolean=True), {}, {}) == "yes"
+
+
+def test_numbers_print_as_they_are() -> None:
+    def one(term: Term) -> str:
+        return render_answer("{{ rows[0].x }}", Rows("select", ["x"], [{"x": term}]), {}, {})
+
+    assert one(Term("literal", "1.50", XSD + "decimal")) == "1.50"
+    assert one(Term("literal", "1.2E3", XSD + "double")) == "1200"
+    assert one(Term("literal", "true", XSD + "boolean")) == "true"
+    assert one(Term("literal", "2026-01-31T00:00:00Z", XSD + "dateTime")) == "2026-01-31T00:00:00Z"
+    assert one(Term("bnode", "b0")) == "b0"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ nobody }}",
+        "{{ nobody.label }}",
+        "{{ rows | map(attribute='nothing') | join }}",
+        "{{ rows",
+        "{% if %}",
+        "{{ rows | format }}",
+        "{{ rows | tojson }}",
+        "{{ rows.append(1) }}",
+        "{{ ''.join(rows) }}",
+        "{{ range(10) }}",
+        "{{ 'a' * 1000000000 }}",
+        "{{ 10 ** 10000000 }}",
+        "{{ '%s' % rows }}",
+        "{{ rows.__class__ }}",
+        "{{ origin._python }}",
+        "{{ rows | map(attribute='__class__') | list }}",
+        "{{ rows | map('attr', '__class__') | list }}",
+        "{{ rows | attr('__class__') }}",
+        "{% set x = 1 %}",
+        "{% macro m() %}{% endmacro %}",
+        "{% include 'x' %}",
+        "{% import 'x' as y %}",
+        "{% extends 'x' %}",
+        "{% for a in rows %}{% for b in rows %}{% for c in rows %}x{% endfor %}{% endfor %}{% endfor %}",
+        "x" * 5000,
+        "{{ self }}",
+        "{{ lipsum }}",
+        "{{ " + "(" * 500 + "1" + ")" * 500 + " }}",
+    ],
+)
+def test_refused(template: str) -> None:
+    findings = check_answer(template, NAMES, ROWS.variables, path="tools/x.rq", line=7)
+    assert findings and all(f.path == "tools/x.rq" and f.line >= 7 and f.code == "answer-template" for f in findings)
+    assert not any("jinja" in str(f).lower() for f in findings)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ rows.append(1) }}",
+        "{{ nobody }}",
+        "{{ rows[0].name + 1 }}",
+        "{{ rows[9].name }}",
+        "{{ rows | sum(attribute='name') }}",
+        "{% if %}",
+    ],
+)
+def test_what_fails_says_so_without_internals(template: str) -> None:
+    with pytest.raises(ToolFailed) as caught:
+        render_answer(template, ROWS, ARGUMENTS, LABELS)
+    assert "jinja" not in (caught.value.message + caught.value.hint).lower()
+
+
+def test_lines_of_findings() -> None:
+    (finding,) = check_answer("a\nb {{ rows | tojson }}", [], line=10)
+    assert finding.line == 11
+
+
+def test_size_is_limited() -> None:
+    many = Rows("select", ["x"], [{"x": Term("literal", "y" * 1000)} for _ in range(200)])
+    with pytest.raises(ToolFailed, match="too long"):
+        render_answer("{% for a in rows %}{% for b in rows %}{{ b.x }}{% endfor %}{% endfor %}", many, {}, {})
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=40))
+def test_values_are_never_templates(text: str) -> None:
+    rows = Rows("select", ["x"], [{"x": Term("literal", "{{ 7 * 7 }}" + text)}])
+    out = render_answer("[{{ rows[0].x }}]", rows, {}, {})
+    assert "49" not in out or "49" in text
+    assert out.startswith("[{{ 7 * 7 }}")
