@@ -6,32 +6,22 @@ import ast
 import keyword
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from abi.records.docstring import read_docstring
 from abi.records.document import Document
 from abi.records.header import MAX_DESCRIPTION_WORDS, identifier_fix, near
-from abi.records.python_types import CLASS_KEY, NO_VALUE, Module, Types, literal
+from abi.records.python_marks import Function, Mark, ModuleReader
+from abi.records.python_types import CLASS_KEY, NO_VALUE, Module, Types, literal, writable
 from abi.records.record import Parameter, PythonFunction
 
 if TYPE_CHECKING:
     from abi.records.reader import ReadContext, ReadResult
 
-__all__ = ["TOOL_MODULES", "marked_functions", "read"]
+__all__ = ["read"]
 
-TOOL_MODULES = ("abi", "agentc", "agentc.catalog", "agentc_core.tool")
-"""Modules from which `tool` may be imported."""
-_TOOLS = {f"{module}.tool" for module in TOOL_MODULES} | {
-    "abi.records.decorator.tool",
-    "agentc_core.tool.decorator.tool",
-    "agentc_core.catalog.tool",
-}
 _GRAPH = ("abi.Graph", "abi.tools.graph.Graph")
 _KEYWORDS = ("name", "description", "annotations", "answer")
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def read(document: Document, context: ReadContext, result: ReadResult) -> None:
@@ -39,28 +29,17 @@ def read(document: Document, context: ReadContext, result: ReadResult) -> None:
     tree = _parse(document, result)
     if tree is None:
         return
-    reader = _ModuleReader()
-    reader.body(tree.body)
-    # A tool that is no top-level function cannot be found in the module when it is called.
-    nested = _nested(tree, {id(mark.function) for mark in reader.marks}, reader)
-    for function in nested:
+    reader = ModuleReader()
+    try:
+        reader.body(tree.body)
+    except RecursionError:
+        result.fault(1, "", "python-syntax", "The file is nested too deep to be read.", "Make its branches simpler.")
+        return
+    for function in reader.nested(tree):
         message = f"The tool {function.name} is not at the top level of its module."
         result.fault(function.lineno, function.name, "tool-nested", message, "Move it to the top level.")
     for mark in reader.marks:
         _tool(mark, reader.module, context, result)
-
-
-def marked_functions(data: bytes) -> set[str]:
-    """Names of the top-level functions that a file marks with `@tool`; none where it is no Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    reader = _ModuleReader()
-    reader.body(tree.body)
-    return {mark.function.name for mark in reader.marks}
 
 
 def _parse(document: Document, result: ReadResult) -> ast.Module | None:
@@ -78,100 +57,7 @@ def _parse(document: Document, result: ReadResult) -> ast.Module | None:
     return None
 
 
-@dataclass(slots=True)
-class _Mark:
-    function: Function
-    decorator: ast.expr
-
-
-@dataclass(slots=True)
-class _ModuleReader:
-    """Follows the statements of a module's top level in order, as running it would bind names."""
-
-    module: Module = field(default_factory=Module)
-    marks: list[_Mark] = field(default_factory=list)
-
-    def body(self, statements: list[ast.stmt]) -> None:
-        for statement in statements:
-            self.statement(statement)
-
-    def statement(self, node: ast.stmt) -> None:
-        match node:
-            case ast.Import():
-                for alias in node.names:
-                    top = alias.name.partition(".")[0]
-                    self.module.imports[alias.asname or top] = alias.name if alias.asname else top
-            case ast.ImportFrom():
-                self._import_from(node)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                mark = next((d for d in node.decorator_list if self.is_tool(d)), None)
-                if mark is not None:
-                    self.marks.append(_Mark(node, mark))
-                self._bind(node.name)
-            case ast.ClassDef():
-                self._bind(node.name)
-                self.module.classes[node.name] = node
-            case ast.Assign() | ast.AnnAssign():
-                self._assign(node)
-            case ast.If() | ast.For() | ast.While():
-                self.body(node.body)
-                self.body(node.orelse)
-            case ast.With():
-                self.body(node.body)
-            case ast.Try():
-                self.body(node.body)
-                for handler in node.handlers:
-                    # What the handler binds stands in for what could not be had: the names stay the same.
-                    known = dict(self.module.imports)
-                    self.body(handler.body)
-                    self.module.imports.update(known)
-                self.body(node.orelse)
-                self.body(node.finalbody)
-            case _:
-                pass
-
-    def _bind(self, name: str) -> None:
-        self.module.imports.pop(name, None)
-        self.module.values.pop(name, None)
-        self.module.classes.pop(name, None)
-
-    def _import_from(self, node: ast.ImportFrom) -> None:
-        if node.level or not node.module:
-            return
-        for alias in node.names:
-            if alias.name == "*":
-                if node.module in TOOL_MODULES:
-                    self.module.imports["tool"] = f"{node.module}.tool"
-                continue
-            self._bind(alias.asname or alias.name)
-            self.module.imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-
-    def _assign(self, node: ast.Assign | ast.AnnAssign) -> None:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            if not isinstance(target, ast.Name) or node.value is None:
-                continue
-            origin = self.module.origin(node.value)
-            self._bind(target.id)
-            if origin in _TOOLS:
-                self.module.imports[target.id] = origin
-            else:
-                self.module.values[target.id] = node.value
-
-    def is_tool(self, decorator: ast.expr) -> bool:
-        called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return self.module.origin(called) in _TOOLS
-
-
-def _nested(tree: ast.Module, top: set[int], reader: _ModuleReader) -> Iterator[Function]:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and id(node) not in top:
-            names = [d for d in node.decorator_list if reader.is_tool(d)]
-            if names:
-                yield node
-
-
-def _tool(mark: _Mark, module: Module, context: ReadContext, result: ReadResult) -> None:
+def _tool(mark: Mark, module: Module, context: ReadContext, result: ReadResult) -> None:
     function = mark.function
     before = sum(f.severity == "error" for f in result.findings)
     given = _decorator_values(mark, module, result)
@@ -180,6 +66,7 @@ def _tool(mark: _Mark, module: Module, context: ReadContext, result: ReadResult)
         message = f"The name {name!r} of the tool is not a valid identifier."
         result.fault(mark.decorator.lineno, "name", "name-invalid", message, identifier_fix(name))
     docstring, described = read_docstring(ast.get_docstring(function) or "")
+    described = {name: text for name, text in described.items() if writable(text)}
     description = (given.get("description") or docstring).strip()
     if not description:
         message = f"Description must be specified for tool {name}!"
@@ -190,7 +77,7 @@ def _tool(mark: _Mark, module: Module, context: ReadContext, result: ReadResult)
         message = f"The description has {words} words; search reads the first {MAX_DESCRIPTION_WORDS} at most."
         fix = "Make it shorter."
         result.fault(function.lineno, "description", "description-long", message, fix, "warning")
-    if not _fit(description):
+    if not writable(description):
         message = "The description holds half of a character."
         result.fault(function.lineno, "description", "description-character", message, "Remove it.")
     types = Types(module)
@@ -214,16 +101,7 @@ def _tool(mark: _Mark, module: Module, context: ReadContext, result: ReadResult)
     result.add(record, lines | {"answer": mark.decorator.lineno})
 
 
-def _fit(text: str) -> bool:
-    """Whether a text that a Python literal may have escaped together can be written anywhere."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return not any(c < " " and c not in "\t\n" for c in text)
-
-
-def _decorator_values(mark: _Mark, module: Module, result: ReadResult) -> dict[str, Any]:
+def _decorator_values(mark: Mark, module: Module, result: ReadResult) -> dict[str, Any]:
     """The decorator's arguments; a faulty one is absent."""
     given: dict[str, Any] = {}
     if not isinstance(mark.decorator, ast.Call):
@@ -250,7 +128,7 @@ def _decorator_values(mark: _Mark, module: Module, result: ReadResult) -> dict[s
             result.fault(kw.value.lineno, kw.arg, "decorator-literal", message, "Write the value itself there.")
         elif kw.arg == "annotations":
             given[kw.arg] = _annotations(value, kw.value.lineno, result)
-        elif not isinstance(value, str) or not _fit(value):
+        elif not isinstance(value, str):
             message = f"{kw.arg} of @tool must be a text."
             result.fault(kw.value.lineno, kw.arg, "type-wrong", message, f'Write {kw.arg}="...".')
         else:
@@ -268,7 +146,7 @@ def _annotations(value: Any, line: int, result: ReadResult) -> dict[str, str]:
             message = f"The annotation {key!r} must be a text, not {inner!r}."
             fix = f'Write "{key}": "{str(inner).lower() if isinstance(inner, bool) else inner}".'
             result.fault(line, f"annotations.{key}", "annotation-type", message, fix)
-    return {k: v for k, v in value.items() if isinstance(v, str) and _fit(k + v)}
+    return {k: v for k, v in value.items() if isinstance(v, str)}
 
 
 def _arguments(function: Function) -> list[ast.arg]:

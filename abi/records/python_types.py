@@ -9,7 +9,7 @@ from typing import Any
 
 from abi.records.parameters import JSON, XSD
 
-__all__ = ["CLASS_KEY", "NO_VALUE", "Module", "Types", "dotted", "literal"]
+__all__ = ["CLASS_KEY", "NO_VALUE", "Module", "Types", "dotted", "literal", "writable"]
 
 Schema = dict[str, Any]
 
@@ -106,13 +106,22 @@ def literal(module: Module, node: ast.expr | None) -> Any:
 def _json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_json(v) for v in value]
-    if isinstance(value, dict) and all(isinstance(k, str) for k in value):
+    if isinstance(value, dict) and all(isinstance(k, str) and writable(k) for k in value):
         return {k: _json(v) for k, v in value.items()}
     if isinstance(value, float) and value - value != 0:
         raise ValueError("JSON has no infinity")
-    if value is None or isinstance(value, (str, int, float, bool)):
+    if value is None or (isinstance(value, str) and writable(value)) or isinstance(value, (int, float, bool)):
         return value
     raise ValueError("not a JSON value")
+
+
+def writable(text: str) -> bool:
+    """Whether a text that a Python literal may have escaped together can be written in any format."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return not any(c < " " and c not in "\t\n" for c in text)
 
 
 class Types:

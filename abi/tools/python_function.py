@@ -22,7 +22,7 @@ from pydantic_core import to_jsonable_python
 from abi.errors import AbiError, ArgumentError, ToolFailed, Untrusted
 from abi.graph.rows import Rows, Term
 from abi.records.parameters import JSON, XSD
-from abi.records.python_function import marked_functions
+from abi.records.python_marks import marked_functions
 from abi.records.record import PythonFunction
 from abi.tools.answer import render_answer
 from abi.tools.graph import IRI, Graph

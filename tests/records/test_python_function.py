@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from abi.records.parameters import JSON, XSD
-from abi.records.python_function import marked_functions
+from abi.records.python_marks import marked_functions
 from abi.records.record import PythonFunction
 from tests.records.conftest import Read, places
 
@@ -274,6 +274,43 @@ def test_descriptions_of_arguments_come_from_the_docstring(read: Read, docstring
     assert record.description == "Does it."
     assert [p.description for p in record.parameters] == ["The first, in two lines.", "The second."]
     assert record.input_schema["properties"]["b"]["description"] == "The second."
+
+
+THINGS = """\
+from __future__ import annotations
+from typing import Annotated, Optional
+import abi
+from abi import Entity, Graph, tool
+@tool
+def f(a: Annotated[str, Entity("fl:Airport")], graph: Graph, b: Annotated[str, abi.Entity("ff:Airport")],
+      c: Optional[Annotated[str, Entity(value_class="https://example.org/X")]] = None, g: "abi.Graph" = None):
+    "x"
+"""
+
+
+def test_arguments_may_be_things_of_the_graph_and_the_graph_itself(read: Read) -> None:
+    assert places(read(THINGS, "t.py")) == {(6, "parameters.b", "iri-unknown")}
+    result = read(THINGS.replace("ff:", "fl:"), "t.py")
+    assert result.findings == []
+    (record,) = result.records
+    assert isinstance(record, PythonFunction)
+    assert [(p.name, p.value_class, p.datatype, p.required, p.position) for p in record.parameters] == [
+        ("a", "https://example.org/fl#Airport", None, True, 0),
+        ("b", "https://example.org/fl#Airport", None, True, 1),
+        ("c", "https://example.org/X", None, False, 2),
+    ]
+    assert record.input_schema["properties"]["a"]["x-class"] == "https://example.org/fl#Airport"
+
+
+def test_very_long_branches_and_half_characters(read: Read) -> None:
+    chain = "if a == 0: pass\n" + "".join(f"elif a == {n}: pass\n" for n in range(900))
+    assert {f.code for f in read(chain, "t.py").findings} <= {"python-syntax"}
+    text = 'from abi import tool\n@tool(description="\\ud800")\ndef f(a: str = "\\udfff", b: str = "\\0"): "x"\n'
+    result = read(text, "t.py")
+    assert places(result) == {(2, "description", "decorator-literal")}
+    (record,) = read(text.replace('description="\\ud800"', ""), "t.py").records
+    assert isinstance(record, PythonFunction)
+    assert [(p.default, p.required) for p in record.parameters] == [(None, False), (None, False)]
 
 
 def test_two_files_of_one_name_are_two_files(read: Read) -> None:

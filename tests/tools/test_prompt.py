@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import jinja2
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from abi.errors import ArgumentError, ToolFailed
+from abi.graph.rows import Rows
 from abi.records.jinja_variables import template_parameters
-from abi.records.record import JinjaPrompt, RawPrompt
+from abi.records.record import JinjaPrompt, Parameter, RawPrompt, ToolSelector
 from abi.settings import Settings
 from abi.tools.prompt import _plain_parts, render
+from abi.tools.runner import RunContext
+from abi.tools.runner import run as run_record
 
 SETTINGS = Settings(base_iri="https://example.org/w/", render_seconds=2, render_bytes=10_000)
 
@@ -50,6 +56,21 @@ def test_all_missing_and_unknown_arguments_are_named() -> None:
         render(prompt, {"y": 1, "x": 2}, SETTINGS)
     with pytest.raises(ArgumentError, match="nothing"):
         render(template("{{ a.nothing }}"), {"a": {}}, SETTINGS)
+
+
+def test_a_run_gives_the_text_and_the_named_tools(tmp_path: Path) -> None:
+    def no_query(text: str, *, rows: int | None = None) -> Rows:
+        raise AssertionError("a prompt asks nothing")
+
+    context = RunContext(query=no_query, settings=SETTINGS, root=tmp_path, principal="ann")
+    tools = [ToolSelector(name="find_routes"), ToolSelector(query="routes")]
+    who = Parameter(name="who", datatype="http://www.w3.org/2001/XMLSchema#string", filled_from="principal")
+    prompt = template("Hi {{ who }}: {{ a }}").model_copy(update={"tools": tools})
+    prompt = prompt.model_copy(update={"parameters": [who, prompt.parameters[1]]})
+    document = run_record(prompt, {"a": "x"}, context).document()
+    assert document == {"prompt": "p", "arguments": {"a": "x"}, "text": "Hi ann: x", "tools": ["find_routes"]}
+    with pytest.raises(ArgumentError, match="no argument who"):
+        run_record(prompt, {"a": "x", "who": "eve"}, context)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +123,6 @@ plain = st.lists(st.sampled_from(["{{ a }}", "{{b}}", "\n", "x", "{{- a -}}", " 
 @hypothesis_settings(max_examples=100)
 @given(plain, st.text(max_size=5), st.integers() | st.booleans() | st.lists(st.text(max_size=2), max_size=2))
 def test_plain_templates_come_out_as_jinja_has_them(text: str, a: str, b: object) -> None:
-    import jinja2
-
     prompt = template(text)
     arguments = {p.name: {"a": a, "b": b}[p.name] for p in prompt.parameters}
     assert _plain_parts(text) is not None
