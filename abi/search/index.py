@@ -177,26 +177,35 @@ class SearchIndex:
 
         Gives the number of documents that changed.
         """
-        return self._write(read_documents(query, settings), None, version)
+        return self._write(read_documents(query, settings), None, version) or 0
 
     def refresh(self, query: Query, settings: Settings, version: int, changed: Iterable[str], since: int) -> int:
         """Follow the graph from version `since` to `version`, between which only the subjects `changed` were touched.
 
-        Rebuilds where the index is of another version than `since`. Gives the number of documents that changed.
+        Rebuilds where the index is of another version than `since`, or of none. Gives the number of documents that
+        changed.
         """
-        if self.version != since:
-            return self.rebuild(query, settings, version)
-        subjects = set(changed)
-        documents = read_documents(query, settings, subjects)
-        return self.sync(documents, subjects - {d.iri for d in documents}, version)
+        if since >= 0 and self.version == since:
+            subjects = set(changed)
+            documents = read_documents(query, settings, subjects)
+            count = self._write(documents, subjects - {d.iri for d in documents}, version, since=since)
+            if count is not None:
+                return count
+        return self.rebuild(query, settings, version)
 
     def sync(self, changed: Iterable[Document], removed: Iterable[str], version: int) -> int:
         """Put the changed documents in, take the removed IRIs out, in one transaction. Gives how many differed."""
-        return self._write(changed, removed, version)
+        return self._write(changed, removed, version) or 0
 
-    def _write(self, documents: Iterable[Document], removed: Iterable[str] | None, version: int) -> int:
+    def _write(
+        self, documents: Iterable[Document], removed: Iterable[str] | None, version: int, since: int | None = None
+    ) -> int | None:
+        """Write what differs; `removed` None: all documents that are not given go. None where it is not of `since`."""
         wanted = {d.iri: d for d in documents}
         with self._writing() as connection:
+            # Asked again: another process may have written since it was looked at.
+            if since is not None and self.version != since:
+                return None
             if removed is None:
                 known = connection.execute("SELECT iri, id, digest FROM documents").fetchall()
                 gone = [id_ for iri, id_, _ in known if iri not in wanted]

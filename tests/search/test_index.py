@@ -13,6 +13,7 @@ import pytest
 
 from abi.errors import StoreError
 from abi.graph.oxigraph import OxigraphStore
+from abi.graph.rows import Rows
 from abi.search.documents import Document, read_documents
 from abi.search.index import SCHEMA, SearchIndex
 from abi.search.minilm import MiniLM
@@ -96,6 +97,29 @@ def test_a_gap_in_versions_means_a_rebuild(index: SearchIndex, store: OxigraphSt
     store.update(f'INSERT DATA {{ GRAPH <{BASE}g> {{ <{BASE}LAX> a <{BASE}Airport> ; rdfs:label "Los Angeles" }} }}')
     assert index.refresh(store.query, settings, 50, {f"{BASE}SEA"}, since=49) == 1
     assert index.rows("SELECT 1 FROM documents WHERE iri = ?", (f"{BASE}LAX",)) == [(1,)]
+
+
+def test_an_empty_index_is_of_no_version_to_follow(store: OxigraphStore, settings: Settings) -> None:
+    with SearchIndex() as index:
+        assert index.refresh(store.query, settings, 5, (), since=-1) > 10
+        assert index.version == 5
+
+
+def test_a_change_between_look_and_write_means_a_rebuild(
+    store: OxigraphStore, settings: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "search.sqlite"
+    with SearchIndex(path) as ours, SearchIndex(path) as theirs:
+        ours.rebuild(store.query, settings, 5)
+
+        def slow(text: str) -> Rows:
+            if theirs.version == 5:
+                theirs.sync([], [f"{BASE}SEA"], 4)
+            return store.query(text)
+
+        ours.refresh(slow, settings, 6, {f"{BASE}BOI"}, since=5)
+        assert ours.version == 6
+        assert ours.rows("SELECT count(*) FROM documents WHERE iri = ?", (f"{BASE}SEA",)) == [(1,)]
 
 
 def test_only_new_texts_are_embedded() -> None:
