@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from abi.records.agent import intent_name
 from abi.records.record import AgentSpecification, Intent, SystemPrompt
-from tests.records.conftest import Read, places
+
+from .conftest import Read, places
 
 AGENT = """\
 record_kind: agent

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from abi.records.jinja_variables import TemplateFault, template_parameters
 from abi.records.parameters import JSON, XSD
 from abi.records.record import JinjaPrompt, RawPrompt, ToolSelector
-from tests.records.conftest import Read, places
+
+from .conftest import Read, places
 
 RAW = """\
 ---

@@ -12,7 +12,8 @@ from pydantic import TypeAdapter
 from abi.records.parameters import JSON, XSD
 from abi.records.python_marks import marked_functions
 from abi.records.record import PythonFunction
-from tests.records.conftest import Read, places
+
+from .conftest import Read, places
 
 FORMS = [
     "from abi import tool\n\n@tool",

@@ -11,7 +11,8 @@ from abi.records.reader import READERS, ReadContext, read_file
 from abi.records.record import KINDS
 from abi.records.scan import SourceFile
 from abi.settings import Settings
-from tests.records.conftest import Read, places
+
+from .conftest import Read, places
 
 
 def test_each_kind_has_a_reader() -> None:

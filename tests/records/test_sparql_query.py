@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from abi.records.record import SparqlQuery
-from tests.records.conftest import Read, places
+
+from .conftest import Read, places
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
