@@ -35,7 +35,7 @@ def _print_call(output: Output, call: dict[str, Any], tell: Callable[..., None],
     if call["query"]:
         for line in call["query"].strip().splitlines():
             tell(f"    {line}", "dim")
-    rows = call["rows"] or []
+    rows = call.get("rows") or []  # a trace keeps their number only
     if rows and isinstance(rows, list) and isinstance(rows[0], dict):
         columns = list(rows[0])
         table = output.table if as_data else output.note_table
