@@ -78,7 +78,7 @@ class Shown:
         return not self < other and self != other
 
     def __le__(self, other: Any) -> bool:
-        return self < other or self == other
+        return bool(self < other or self == other)
 
     def __ge__(self, other: Any) -> bool:
         return not self < other
