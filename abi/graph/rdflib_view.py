@@ -24,8 +24,9 @@ from abi.graph.oxigraph import has_dataset_clause, insert_data
 
 if TYPE_CHECKING:
     from abi.graph.oxigraph import OxigraphStore
+    from abi.graph.rows import Rows, Term
 
-__all__ = ["dataset", "rdflib_term"]
+__all__ = ["dataset", "rdflib_rows", "rdflib_term"]
 
 _ox: Callable[[Any], Any] = to_ox
 _XSD_STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
@@ -48,6 +49,26 @@ def rdflib_term(term: Any) -> Any:
     if isinstance(term, ox.Literal) and not term.language and term.datatype == _XSD_STRING:
         return Literal(term.value)
     return from_ox(term)
+
+
+def rdflib_rows(rows: Rows) -> Any:
+    """A query's answer in rdflib's terms: a list of dicts for SELECT, True or False for ASK, a Graph for CONSTRUCT."""
+    if rows.form == "ask":
+        return rows.boolean
+    if rows.form == "select":
+        return [{name: _of_row(term) for name, term in row.items()} for row in rows]
+    graph = Graph()
+    for row in rows:
+        graph.add((_of_row(row["subject"]), _of_row(row["predicate"]), _of_row(row["object"])))
+    return graph
+
+
+def _of_row(term: Term) -> Any:
+    if term.kind == "iri":
+        return URIRef(term.value)
+    if term.kind == "bnode":
+        return BNode(term.value)
+    return Literal(term.value, lang=term.language, datatype=URIRef(term.datatype) if term.datatype else None)
 
 
 class _View(_Oxrdflib):

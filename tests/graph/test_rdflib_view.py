@@ -6,7 +6,7 @@ from rdflib.plugins.sparql import prepareQuery
 
 from abi.errors import Denied, Unsupported
 from abi.graph.oxigraph import OxigraphStore
-from abi.graph.rdflib_view import dataset
+from abi.graph.rdflib_view import dataset, rdflib_rows
 
 A, P, G = URIRef("urn:a"), URIRef("urn:p"), URIRef("urn:g")
 
@@ -88,6 +88,16 @@ def test_a_graph_without_a_name_is_refused(store: OxigraphStore) -> None:
         view.add((A, P, Literal("lost")))
     with pytest.raises(Unsupported, match="named graph"):
         Graph(store=view.store).add((A, P, Literal("lost")))
+
+
+def test_rows_in_rdflibs_terms(store: OxigraphStore) -> None:
+    rows = store.query("SELECT ?o ?none WHERE { <urn:a> <urn:p> ?o } ORDER BY ?o")
+    assert {row["o"] for row in rdflib_rows(rows)} == {Literal("x"), Literal("y", lang="en"), Literal(1)}
+    assert rdflib_rows(store.query("ASK { <urn:b> ?p <urn:a> }")) is True
+    assert set(rdflib_rows(store.query("CONSTRUCT { ?s <urn:q> ?o } WHERE { ?s ?p ?o . <urn:a> ?p 'x' }"))) >= {
+        (A, URIRef("urn:q"), Literal("x")),
+        (URIRef("urn:b"), URIRef("urn:q"), A),
+    }
 
 
 def test_prefixes_are_there(store: OxigraphStore) -> None:
