@@ -40,5 +40,6 @@ def load(
     if code:
         session.output.note("Nothing was written; the graph is as it was.", "red")
     else:
-        session.output.text(f"{plural(report.triples, 'triple')} into {report.graph}")
+        where = report.graph or "the graphs that the files name"
+        session.output.text(f"{plural(report.triples, 'triple')} into {where}")
     return code

@@ -24,6 +24,7 @@ __all__ = ["Output", "plural", "printable"]
 Style = Literal["dim", "bold", "red", "yellow", "green"]
 _ANSI: dict[Style, str] = {"dim": "2", "bold": "1", "red": "31", "yellow": "33", "green": "32"}
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LOCAL_NAME = re.compile(r"[\w.~-]+(/[\w.~-]+)*")
 _SIGPIPE_EXIT = 141
 
 
@@ -48,6 +49,8 @@ class Output:
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
+        self.prefixes: dict[str, str] = {}
+        """By which a table on a terminal shortens IRIs."""
         self._progress_shown = False
 
     # data
@@ -74,13 +77,7 @@ class Output:
             _leave_pipe()
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        cells = [["" if value is None else printable(str(value)) for value in row] for row in rows]
-        if not on_terminal(sys.stdout):
-            lines = [columns, *([re.sub(r"\s+", " ", cell) for cell in row] for row in cells)]
-            self._data("".join("\t".join(line) + "\n" for line in lines))
-            return
-        self._end_progress()
-        _rich_table(columns, cells, sys.stdout)
+        self._data(self._table(columns, rows, sys.stdout))
 
     # everything else
 
@@ -92,7 +89,7 @@ class Output:
     def note_table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """A table that is not the command's data: what a tool gave, beside the answer made of it."""
         self._end_progress()
-        _rich_table(columns, [["" if v is None else printable(str(v)) for v in row] for row in rows], sys.stderr)
+        sys.stderr.write(self._table(columns, rows, sys.stderr))
 
     def findings(self, findings: Iterable[Finding], *, as_data: bool = False) -> None:
         """One line a finding, ordered by place: on stdout where they are what was asked for, else on stderr."""
@@ -140,6 +137,23 @@ class Output:
         except BrokenPipeError:
             _leave_pipe()
 
+    def _table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], stream: TextIO) -> str:
+        cells = [["" if value is None else printable(str(value)) for value in row] for row in rows]
+        if on_terminal(stream):
+            return _drawn(columns, [[self._shortened(cell) for cell in row] for row in cells], stream)
+        lines = [columns, *([re.sub(r"\s+", " ", cell) for cell in row] for row in cells)]
+        return "".join("\t".join(line) + "\n" for line in lines)
+
+    def _shortened(self, cell: str) -> str:
+        """An IRI as `prefix:name`, where a prefix of the workspace fits it."""
+        if "://" not in cell:
+            return cell
+        for prefix, namespace in self.prefixes.items():
+            name = cell.removeprefix(namespace)
+            if name != cell and _LOCAL_NAME.fullmatch(name):
+                return f"{prefix}:{name}"
+        return cell
+
     def _end_progress(self) -> None:
         if self._progress_shown:
             sys.stderr.write("\r\x1b[K")
@@ -159,23 +173,22 @@ def _has_colour(stream: TextIO) -> bool:
     return on_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _rich_table(columns: Sequence[str], cells: list[list[str]], stream: TextIO) -> None:
+def _drawn(columns: Sequence[str], cells: list[list[str]], stream: TextIO) -> str:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     coloured = _has_colour(stream)
-    try:
-        Console(file=stream, no_color=not coloured, force_terminal=coloured, highlight=False).print(table)
-        stream.flush()
-    except BrokenPipeError:
-        _leave_pipe()
+    console = Console(file=stream, no_color=not coloured, force_terminal=coloured, highlight=False)
+    with console.capture() as drawn:
+        console.print(table)
+    return drawn.get()
 
 
 def _leave_pipe() -> None:

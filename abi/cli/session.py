@@ -43,7 +43,9 @@ class Session:
         """The opened workspace, to be used as a context manager. Raises NotFound, StoreLocked, StoreMissing."""
         from abi.workspace import Workspace
 
-        return Workspace.open(self.root(), read_only=read_only)
+        workspace = Workspace.open(self.root(), read_only=read_only)
+        self.output.prefixes = workspace.settings.all_prefixes()
+        return workspace
 
     def paths(self, given: list[Path] | None) -> list[Path]:
         """Paths as they were typed, made absolute; under `-C` they may be relative to that folder, as in make."""

@@ -40,8 +40,9 @@ from abi import tool
 def NAME(first: float, second: float = 1.0) -> float:
     """The product of two numbers.
 
-    first: the number to start from
-    second: what to multiply it by
+    Args:
+        first: The number to start from.
+        second: What to multiply it by.
     """
     return first * second
 '''
@@ -73,7 +74,7 @@ system_prompt: Answer from the graph only.     # or {prompt: NAME_OF_A_PROMPT}
 tools: [search_entities, describe_entity]
 agents: []                                     # agents it may hand over to
 intents:                                       # phrases that lead straight to a tool, to an agent or to a reply
-  - {values: [what do you know about something, describe a thing], type: tool, target: describe_entity}
+  - {values: [describe a thing, tell me about something], type: tool, target: describe_entity}
   - {values: [thank you, thanks], type: raw, target: You are welcome., scope: all}
 """
 
@@ -81,7 +82,7 @@ _INTENT = """\
 record_kind: intent
 name: NAME
 description: Asks what there is to know about one thing.
-values: [tell me about something, what is this thing]   # phrases as people say them
+values: [tell me about something, describe a thing]   # phrases as people say them
 type: tool                                              # tool, agent or raw
 target: describe_entity                                 # the tool's or agent's name; for raw: the reply itself
 """

@@ -11,12 +11,12 @@ from abi.files import shipped
 
 __all__ = ["print_version", "versions"]
 
-_VERSION_IRI = re.compile(r"owl:versionIRI\s+<https://w3id\.org/abi/([^>/]+)/?>")
+_VERSION = re.compile(r'owl:versionInfo\s+"([^"]+)"')
 
 
 def versions() -> dict[str, str]:
     """Versions of abi, of the ontology it ships and of the store it is built on."""
-    found = _VERSION_IRI.search(shipped("ontology", "abi.ttl").read_text(encoding="utf-8"))
+    found = _VERSION.search(shipped("ontology", "abi.ttl").read_text(encoding="utf-8"))
     return {
         "abi": __version__,
         "ontology": found[1] if found else "unknown",

@@ -40,6 +40,14 @@ def test_a_table_on_a_terminal_is_drawn(terminal: None, capsys: pytest.CaptureFi
     assert "[bold]not markup[/bold]" in out and "─" in out
 
 
+def test_a_table_on_a_terminal_shortens_iris(terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output()
+    output.prefixes = {"ex": "https://example.org/", "": "https://example.org/mine/"}
+    output.table(["iri"], [["https://example.org/a"], ["https://example.org/a?b"], ["https://example.com/c"]])
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert shown[2:] == ["ex:a", "https://example.org/a?b", "https://example.com/c"]
+
+
 def test_colour_on_a_terminal_only(
     terminal: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
