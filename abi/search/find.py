@@ -1,9 +1,10 @@
 """Hybrid search: SPARQL chooses what may be found, embeddings and exact words score it, full text helps to order it.
 
-The score of a record, a class or a property is the embedder's calibrated similarity of its nearest passage. The score
-of an individual, which is not embedded by default, is how exactly the text names it: 1 for its label, alternative
-label or code, then 0.9 times the share of words that text and label have in common (Dice), 0.3 at most for words in
-its description only; a tenth less where words had to be corrected.
+The score of what is embedded (records, classes, properties) is the embedder's calibrated similarity of its nearest
+passage. The score of an individual, which by default is not, is how exactly the text names it: 1 for its label,
+alternative label or code, then 0.9 times the share of words that text and label have in common (Dice), 0.3 at most for
+words in its description only; a tenth less where words had to be corrected. A search for entities takes, of both, the
+higher.
 """
 
 from __future__ import annotations
