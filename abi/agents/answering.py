@@ -46,7 +46,7 @@ def call_model(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     try:
         model = context.models.get(name)
         without = _withheld(context, path, turn)
-        reply = member.bound(name, model, without).invoke(_view(state, context, turn))
+        reply = member.bound(model, without).invoke(_view(state, context, turn))
     except AbiError as error:
         return _end(
             f"The model {name} cannot be used: {error.message} {error.hint}".strip(), turn, path, grounded=False

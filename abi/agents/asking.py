@@ -109,6 +109,10 @@ def resume(asked: Asked, card: ToolCard, reading: Reading, world: World) -> dict
             return say(text + _between(asked.argument, asked.options), grounded=None, needs=asked.needs())
         if picked.index is not None:
             arguments[parameter.name] = asked.options[picked.index][0]
+        else:
+            beside = _beside(asked.options, reading, world)
+            if len(beside) == 1:
+                arguments[parameter.name] = beside[0]
     if parameter.name not in arguments:
         filling = one_value(parameter, card, reading, world)
         if filling.ambiguous:
@@ -167,6 +171,15 @@ def _between(argument: str, options: Sequence[Option]) -> str:
     lines = [f"{n}. {label}" for n, (_, label) in enumerate(options, start=1)]
     spoken = " ".join(split_name(argument)).casefold()
     return f"Which one do you mean as the {spoken}?\n\n" + "\n".join(lines) + "\n\nChoose one by number or by name."
+
+
+def _beside(options: Sequence[Option], reading: Reading, world: World) -> list[str]:
+    """The options that lead to something else that the answer names: `the one in Oregon`."""
+    left = [value for value, _ in options]
+    named = [f.candidates[0].iri for f in reading.entities if f.candidates[0].iri not in left]
+    for iri in named:
+        left = world.leading_to(left, iri) if left else []
+    return left if named else []
 
 
 def _narrowed(found: Sequence[Option], before: Sequence[Option]) -> list[Option]:

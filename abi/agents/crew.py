@@ -32,19 +32,22 @@ class Member:
     definition: AgentDefinition
     index: IntentIndex
     tools: dict[str, BaseTool]
-    _bound: dict[tuple[str, tuple[str, ...]], Runnable[Any, Any]] = field(default_factory=dict)
+    _bound: dict[tuple[int, tuple[str, ...]], tuple[BaseChatModel, Runnable[Any, Any]]] = field(default_factory=dict)
 
-    def bound(self, name: str, model: BaseChatModel, without: frozenset[str]) -> Runnable[Any, Any]:
+    def bound(self, model: BaseChatModel, without: frozenset[str]) -> Runnable[Any, Any]:
         """The model with this agent's tools, but for those in `without`. A model that takes no tools stays bare."""
         offered = tuple(n for n in self.tools if n not in without)
-        key = (name, offered)
-        if key not in self._bound:
-            try:
-                tools = [self.tools[n] for n in offered]
-                self._bound[key] = model.bind_tools(tools) if tools else model
-            except NotImplementedError:
-                self._bound[key] = model
-        return self._bound[key]
+        kept = self._bound.get((id(model), offered))
+        if kept is None or kept[0] is not model:
+            kept = (model, self._bind(model, [self.tools[n] for n in offered]))
+            self._bound[id(model), offered] = kept
+        return kept[1]
+
+    def _bind(self, model: BaseChatModel, tools: list[BaseTool]) -> Runnable[Any, Any]:
+        try:
+            return model.bind_tools(tools) if tools else model
+        except NotImplementedError:
+            return model
 
 
 class Crew:

@@ -139,8 +139,8 @@ class GroundedChatModel(BaseChatModel):
                 resumed = resume(open_question, card, reading, self._world)
                 if resumed is not None:
                     return resumed if isinstance(resumed, AIMessage) else call(card.target, resumed)
-        follow_up = self._follow_up(reading, before, desk)
-        if follow_up is not None and not (fits and fits[0].acceptable and not fits[0].filling.missing and injected):
+        follow_up = self._follow_up(reading, before, desk, injected)
+        if follow_up is not None:
             return follow_up
         if _ABILITIES.search(request):
             return say(self._abilities(desk), grounded=None)
@@ -168,12 +168,16 @@ class GroundedChatModel(BaseChatModel):
         text = refusal(words, [f.card for f in nearest], desk.system.get("others", ()), names)
         return say(text, grounded=False, unanswered=True)
 
-    def _follow_up(self, reading: Reading, before: Sequence[BaseMessage], desk: _Desk) -> AIMessage | None:
+    def _follow_up(
+        self, reading: Reading, before: Sequence[BaseMessage], desk: _Desk, injected: dict[str, float]
+    ) -> AIMessage | None:
         """`and from Seattle?` after a call: the same call with one argument replaced."""
         calls = [c for m in before if isinstance(m, AIMessage) for c in m.tool_calls]
         card = desk.card(calls[-1]["name"]) if calls else None
         if card is None or not (_FOLLOWS.match(reading.text) or len(reading.words) <= 3):
             return None
+        if reading.content([f for f in reading.found if f.kind != "unknown"]) and injected.keys() - {card.name}:
+            return None  # it speaks of something else
         given = {k: v for k, v in calls[-1]["args"].items() if v is not None}
         filling = fill(card, reading, self._world, given)
         stems = self._chooser.stems(card)

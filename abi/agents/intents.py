@@ -83,7 +83,7 @@ def decide(candidates: Sequence[Candidate], thresholds: Thresholds) -> Decision:
     second = matched[1].score if len(matched) > 1 else 0.0
     if best.score >= thresholds.direct and best.score > second:
         return Decision("direct", (best,))
-    kept = tuple(c for c in matched if best.score - c.score < thresholds.neighbor) or (best,)
+    kept = tuple(c for c in matched if round(best.score - c.score, 6) < thresholds.neighbor) or (best,)
     if len(kept) == 1 and best.score > thresholds.direct:
         return Decision("single", kept)
     return Decision("several", kept)

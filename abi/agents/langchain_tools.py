@@ -56,11 +56,17 @@ def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()
         func=run,
         response_format="content_and_artifact",
         handle_tool_error=True,
-        handle_validation_error=True,
+        handle_validation_error=_wrong,
         record=record,
         phrases=tuple(phrases),
         runner=services.run,
     )
+
+
+def _wrong(error: Any) -> str:
+    """What is wrong with the arguments, all of it, in words for the model."""
+    faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+    return f"The arguments do not fit: {faults}"
 
 
 def content_of(document: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from abi import terms
-from abi.agents.words import split_name, tokens
+from abi.agents.words import GENERIC, split_name, tokens
 
 if TYPE_CHECKING:
     from abi.agents.services import Linker
@@ -17,8 +17,6 @@ __all__ = ["Mentions", "general_form"]
 
 _KEPT = 256
 _SURE = 0.9
-_SAID = 2
-"""Fewer words than this beside the names say nothing in general."""
 _CLASSES = frozenset({terms.OWL_CLASS, terms.RDFS_CLASS})
 
 
@@ -50,11 +48,11 @@ class Mentions:
 def general_form(text: str, mentions: list[Mention]) -> str:
     """The message with each entity replaced by the name of its class, as the phrases of intents speak.
 
-    `flights from Boise to SEA` becomes `flights from a city to an airport`. A message that only names things stays.
+    `flights from Boise to SEA` becomes `flights from a city to an airport`. A message that only
+    names things, beside everyday words, stays as it is.
     """
     spans = [(m.start, m.end) for m in mentions]
-    said = [w for w, s, e in tokens(text) if not any(a <= s and e <= b for a, b in spans)]
-    if len(said) < _SAID:
+    if all(w.casefold() in GENERIC or any(a <= s and e <= b for a, b in spans) for w, s, e in tokens(text)):
         return text
     last, out = 0, []
     for mention in mentions:

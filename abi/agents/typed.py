@@ -65,14 +65,16 @@ def _number(parameter: Parameter, card: ToolCard, reading: Reading, numbers: lis
         return None
     names = {w.casefold() for w in split_name(parameter.name)}
     for number in fitting:
-        near = reading.before(number.start) + reading.after(number.end, 1)
-        if names & set(near) or (names & _LIMIT and set(near[:1]) & _LIMIT_CUES):
+        before = reading.before(number.start)
+        if names & set(before[:1]) or (names & _LIMIT and set(before[:1]) & _LIMIT_CUES):
+            return _with_cue(number, reading, 1)
+        if names & {*before, *reading.after(number.end, 1)}:
             return number
-        lead = " ".join(reversed(reading.before(number.start)))
-        if names & {"min", "minimum", "least"} and lead.endswith(_LOW_CUES):
-            return number
-        if names & {"max", "maximum", "most", "hops", "depth"} and lead.endswith(_HIGH_CUES):
-            return number
+        lead = " ".join(reversed(before))
+        for own, cues in (({"min", "minimum", "least"}, _LOW_CUES), ({"max", "maximum", "most", "hops"}, _HIGH_CUES)):
+            cue = next((c for c in cues if lead.endswith(c)), None)
+            if names & own and cue is not None:
+                return _with_cue(number, reading, len(cue.split()))
     rivals = [p for p in card.fillable if p.datatype in _NUMBERS]
     alone = len(fitting) == 1 and (len(rivals) == 1 or (parameter.required and sum(p.required for p in rivals) == 1))
     if not alone:
@@ -81,6 +83,13 @@ def _number(parameter: Parameter, card: ToolCard, reading: Reading, numbers: lis
         return fitting[0]
     # "the 5 busiest airports": a number right before what is counted limits the answer
     return fitting[0] if names & _LIMIT and reading.after(fitting[0].end, 1) else None
+
+
+def _with_cue(number: Found, reading: Reading, words: int) -> Found:
+    """The number with the words before it that say what it is (`top 5`), which are used with it."""
+    starts = [s for _, s, e in reading.words if e <= number.start]
+    start = starts[-words] if len(starts) >= words else number.start
+    return Found(number.kind, start, number.end, number.text, number.value)
 
 
 def _date(parameter: Parameter, reading: Reading, dates: list[Found]) -> Found | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from abi import terms
@@ -50,6 +51,17 @@ class World:
             )
             self._beside[key] = list(dict(rows).items())
         return self._beside[key]
+
+    def leading_to(self, iris: Sequence[str], other: str) -> list[str]:
+        """Those of `iris` from which one or two steps lead to `other`, as from an airport to its state."""
+        node = Term("iri", other).n3()
+        values = " ".join(Term("iri", i).n3() for i in iris)
+        rows = self._ask(
+            f"SELECT DISTINCT ?x ?label {{ VALUES ?x {{ {values} }} "
+            f"{{ ?x ?p {node} }} UNION {{ ?x ?p ?y . ?y ?q {node} }} BIND('' AS ?label) }}"
+        )
+        found = {x for x, _ in rows}
+        return [i for i in iris if i in found]
 
     def class_name(self, iri: str) -> str:
         """A class as people call it: its label, else its IRI's last part."""

@@ -358,7 +358,9 @@ def _term(value: Any, iri: bool) -> ox.NamedNode | ox.Literal:
     if isinstance(value, float):
         return ox.Literal(value)
     if isinstance(value, datetime):
-        text = value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        time_ = value.astimezone(UTC)
+        fraction = f".{time_.microsecond // 1000:03}".rstrip("0").rstrip(".")
+        text = f"{time_:%Y-%m-%dT%H:%M:%S}{fraction}Z"
         return ox.Literal(text, datatype=ox.NamedNode(terms.XSD_DATE_TIME))
     # lone surrogates, which a message may hold, cannot be stored
     return ox.Literal(str(value).encode("utf-8", "replace").decode())
