@@ -1,0 +1,414 @@
+"""SPARQL Update from outside: what it would change is worked out first, checked by the gate, and only then made.
+
+The WHERE of each operation is asked of the store; the templates are filled by Oxigraph in an empty store, so what it
+makes of them is what an update would have made. Queries here see the union of all graphs, as everywhere in abi; so a
+triple that is deleted without a graph is deleted wherever it stands, and one that is inserted without a graph goes to
+the graph that already describes its subject. The graphs that abi keeps itself cannot be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from abi.errors import Invalid, NotFound, QueryRefused, QuerySyntaxError
+from abi.findings import Finding
+from abi.graph.change import Change
+from abi.graph.guard import Operation, check_update
+from abi.graph.names import provenance_graph
+from abi.graph.oxigraph import OxigraphStore
+from abi.graph.store import BOOKKEEPING
+from abi.graph.tokens import Token
+
+if TYPE_CHECKING:
+    from abi.graph.gate import Gate
+    from abi.settings import Settings
+
+__all__ = ["UpdateReport", "apply_update"]
+
+_CHUNK = 5_000
+_BLANK = "urn:abi:blank:"
+_PARTS = ("/parameter/", "/annotation/", "/selector/", "/intent/")
+
+
+@dataclass(slots=True)
+class UpdateReport:
+    """What an update did, or would do: triples that came and went, and what the gate says of them.
+
+    `version` is the store's afterwards; `graphs` and `subjects` are the IRIs of what changed.
+    """
+
+    added: int = 0
+    removed: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    version: int = 0
+    graphs: list[str] = field(default_factory=list)
+    subjects: set[str] = field(default_factory=set)
+
+    def document(self) -> dict[str, Any]:
+        findings = [f.document() for f in self.findings]
+        return {"added": self.added, "removed": self.removed, "findings": findings}
+
+
+def apply_update(
+    store: OxigraphStore, gate: Gate, text: str, *, settings: Settings, dry_run: bool = False
+) -> UpdateReport:
+    """Apply an update whole or not at all; source graphs that it touches are marked as edited.
+
+    With `dry_run` nothing is written and errors are in the findings. Raises QueryRefused (SERVICE, LOAD, a graph of
+    abi's own), QuerySyntaxError, NotFound (no such graph), Invalid (it breaks a rule, or it is not clear into which
+    graph a triple belongs).
+    """
+    operations = check_update(text, settings, settings.all_prefixes())
+    with store.writing:
+        change = _Delta(store, {BOOKKEEPING, provenance_graph(settings.base_iri)})
+        for operation in operations:
+            change.run(operation)
+        wanted = Change(add=list(change.added), remove=list(change.removed))
+        net = wanted.net(store)
+        report = UpdateReport(
+            len(net.added),
+            len(net.removed),
+            graphs=net.graphs(),
+            subjects={q.subject.value for q in (*net.added, *net.removed) if isinstance(q.subject, ox.NamedNode)},
+        )
+        if dry_run:
+            report.findings = gate.check(wanted)
+            report.version = store.version()
+        else:
+            written = gate.write(wanted, mark_edited=gate.edited_graphs(net))
+            report.findings, report.version = written.findings, written.version
+        return report
+
+
+class _Delta:
+    """What the operations so far take away and add, against the store; later ones see what earlier ones did."""
+
+    def __init__(self, store: OxigraphStore, kept: set[str]) -> None:
+        self._store = store
+        self._state = store
+        self._kept = kept
+        self.removed: dict[ox.Quad, None] = {}
+        self.added: dict[ox.Quad, None] = {}
+
+    def run(self, operation: Operation) -> None:
+        kind = operation.kind
+        if kind == "insert_data":
+            self._apply(operation, [], _filled(operation, operation.text))
+            return
+        if kind == "delete_data":
+            _refuse_blanks(operation, operation.tokens)
+            self._apply(operation, _filled(operation, "INSERT" + operation.text[len("DELETE") :]), [])
+            return
+        if kind == "create":
+            return
+        self._catch_up()
+        if kind in ("modify", "delete_where"):
+            self._apply(operation, *self._modify(operation))
+        elif kind in ("clear", "drop"):
+            self._apply(operation, [q for g in self._targets(operation) for q in self._state.quads(g)], [])
+        elif kind in ("copy", "move", "add"):
+            self._apply(operation, *self._transfer(operation))
+        else:
+            raise QueryRefused(f"line {operation.line}: {kind.upper()} is not let through")
+
+    def _catch_up(self) -> None:
+        """An operation that reads must see what was written before it: from here on in a copy in memory."""
+        if self._state is self._store and (self.added or self.removed):
+            copy = OxigraphStore.memory(prefixes=self._store.prefixes)
+            kept = (q for q in self._store.match() if q not in self.removed)
+            copy.inner.bulk_extend([*kept, *self.added])
+            self._state = copy
+
+    def _apply(self, operation: Operation, removed: Iterable[ox.Quad], added: Iterable[ox.Quad]) -> None:
+        gone = list(dict.fromkeys(q for r in removed for q in self._wherever(r) if not self._is_kept(operation, q)))
+        new = [q for q in self._placed(operation, list(added), gone) if not self._is_kept(operation, q)]
+        new = list(dict.fromkeys(new))
+        for quad in gone:
+            if quad in self.added:
+                del self.added[quad]
+            elif _has(self._store, quad):
+                self.removed[quad] = None
+        for quad in new:
+            if quad in self.removed:
+                del self.removed[quad]
+            elif not _has(self._store, quad):
+                self.added[quad] = None
+        if self._state is not self._store:
+            for quad in gone:
+                self._state.inner.remove(quad)
+            self._state.inner.extend(new)
+
+    def _is_kept(self, operation: Operation, quad: ox.Quad) -> bool:
+        """Whether a quad is in a graph of abi's own: passed over where a variable met it, refused where it is named."""
+        graph = getattr(quad.graph_name, "value", "")
+        if graph not in self._kept:
+            return False
+        for token in operation.tokens:
+            prefix, _, local = token.text.partition(":")
+            named = token.kind == "iri" and token.name == graph
+            if named or (token.kind == "pname" and operation.prefixes.get(prefix, "?") + local == graph):
+                raise QueryRefused(
+                    f"line {token.line}, column {token.column}: the graph <{graph}> is kept by abi itself",
+                    hint="Index, restore or load files to change it.",
+                )
+        return True
+
+    # DELETE, INSERT, WHERE
+
+    def _modify(self, operation: Operation) -> tuple[list[ox.Quad], list[ox.Quad]]:
+        part = _Clauses.of(operation)
+        _refuse_blanks(operation, part.delete or ())
+        templates = [t for t in (part.delete, part.insert) if t is not None]
+        names = sorted({t.name for tokens in templates for t in tokens if t.kind == "var"})
+        # Each solution makes blank nodes of its own, also where it differs in nothing that the template names.
+        fresh = part.insert is not None and any(t.kind == "bnode" or t.text in ("[", "(") for t in part.insert)
+        solutions = self._solutions(operation, part, names, whole=fresh)
+        found: list[list[ox.Quad]] = []
+        for template in (part.delete, part.insert):
+            text = None if template is None else operation_text(operation, template)
+            found.append([] if text is None else _instances(operation, part.graph, text, names, solutions))
+        return found[0], found[1]
+
+    def _solutions(self, operation: Operation, part: _Clauses, names: list[str], *, whole: bool) -> list[list[Any]]:
+        where = operation_text(operation, part.where)
+        shown = "*" if whole or not names else " ".join(f"?{n}" for n in names)
+        limit = "" if names or whole else " LIMIT 1"
+        query = f"SELECT DISTINCT {shown} {part.dataset} WHERE {where}{limit}"
+        default = ox.NamedNode(_iri(operation, part.graph)) if part.graph and not part.dataset else None
+        try:
+            rows = self._state.inner.query(
+                query,
+                prefixes=operation.prefixes,
+                base_iri=operation.base,
+                use_default_graph_as_union=default is None and not part.dataset,
+                default_graph=default,
+            )
+            assert isinstance(rows, ox.QuerySolutions)
+            positions = {v.value: i for i, v in enumerate(rows.variables)}
+            return [[row[positions[n]] if n in positions else None for n in names] for row in rows]
+        except SyntaxError as error:
+            raise _syntax(operation, error) from error
+
+    # Without a graph
+
+    def _wherever(self, quad: ox.Quad) -> list[ox.Quad]:
+        if not isinstance(quad.graph_name, ox.DefaultGraph):
+            return [quad]
+        subject, value = quad.subject, quad.object
+        assert not isinstance(subject, ox.Triple) and not isinstance(value, ox.Triple)
+        found = self._state.match(subject, quad.predicate, value)
+        return [q for q in found if getattr(q.graph_name, "value", "") not in self._kept]
+
+    def _placed(self, operation: Operation, quads: Sequence[ox.Quad], gone: Sequence[ox.Quad]) -> list[ox.Quad]:
+        placed: list[ox.Quad] = []
+        homes: dict[Any, Any] = {}
+        touched = {q.graph_name for q in gone}
+        faults: dict[str, Finding] = {}
+        for quad in quads:
+            if not isinstance(quad.graph_name, ox.DefaultGraph):
+                placed.append(quad)
+                continue
+            subject = quad.subject
+            if subject not in homes:
+                homes[subject] = self._home(subject, quads, touched)
+            home = homes[subject]
+            if home is not None:
+                placed.append(ox.Quad(subject, quad.predicate, quad.object, home))
+            else:
+                message = f"it is not clear into which graph a triple about {subject} belongs"
+                fix = "Write GRAPH <iri> { ... } around it."
+                faults[str(subject)] = Finding("", operation.line, "", "error", "graph-missing", message, fix)
+        if faults:
+            raise Invalid("a triple is inserted without a graph; nothing was written", list(faults.values()))
+        return placed
+
+    def _home(self, subject: Any, quads: Sequence[ox.Quad], touched: set[Any]) -> Any:
+        """The one graph that describes a subject, or the record that it is a part of; None where there is not one."""
+        node, seen = subject, set()
+        while isinstance(node, ox.BlankNode) and node not in seen:
+            seen.add(node)
+            node = next((q.subject for q in quads if q.object == node), node)
+        if isinstance(node, ox.NamedNode):
+            owners = [node, *(ox.NamedNode(node.value.partition(p)[0]) for p in _PARTS if p in node.value)]
+            for owner in owners:
+                graphs = {q.graph_name for q in self._state.match(owner)}
+                graphs = {g for g in graphs if getattr(g, "value", "") not in self._kept}
+                if graphs:
+                    return graphs.pop() if len(graphs) == 1 else None
+        return next(iter(touched)) if len(touched) == 1 else None
+
+    # Whole graphs
+
+    def _targets(self, operation: Operation) -> list[str]:
+        words = [t for t in operation.tokens[1:] if t.upper not in ("SILENT", "GRAPH")]
+        (target,) = words
+        if target.upper in ("ALL", "NAMED"):
+            return [g for g in self._state.graphs() if g not in self._kept]
+        if target.upper == "DEFAULT":
+            return []
+        graph = _iri(operation, target)
+        return [graph] if self._exists(operation, graph) else []
+
+    def _exists(self, operation: Operation, graph: str) -> bool:
+        if next(self._state.quads(graph), None) is not None:
+            return True
+        if any(t.upper == "SILENT" for t in operation.tokens):
+            return False
+        raise NotFound(
+            f"line {operation.line}: there is no graph <{graph}>",
+            hint="Write SILENT if that does not matter.",
+        )
+
+    def _transfer(self, operation: Operation) -> tuple[list[ox.Quad], list[ox.Quad]]:
+        words = [t for t in operation.tokens[1:] if t.upper not in ("SILENT", "GRAPH", "TO")]
+        source, target = words
+        if target.upper == "DEFAULT":
+            raise QueryRefused(f"line {operation.line}: triples are kept in named graphs only", hint="Name the graph.")
+        into = _iri(operation, target)
+        origin = None if source.upper == "DEFAULT" else _iri(operation, source)
+        if origin == into or (origin is not None and not self._exists(operation, origin)):
+            return [], []
+        held = [] if origin is None else list(self._state.quads(origin))
+        new = [ox.Quad(q.subject, q.predicate, q.object, ox.NamedNode(into)) for q in held]
+        removed = [] if operation.kind == "add" else [q for q in self._state.quads(into) if q not in set(new)]
+        if operation.kind == "move":
+            removed += held
+        return removed, new
+
+
+@dataclass(frozen=True, slots=True)
+class _Clauses:
+    """The clauses of one DELETE/INSERT operation, as tokens with their braces."""
+
+    graph: Token | None
+    delete: Sequence[Token] | None
+    insert: Sequence[Token] | None
+    dataset: str
+    where: Sequence[Token]
+
+    @classmethod
+    def of(cls, operation: Operation) -> _Clauses:
+        tokens = operation.tokens
+        graph: Token | None = None
+        blocks: dict[str, Sequence[Token]] = {}
+        dataset: list[str] = []
+        at, clause = 0, ""
+        while at < len(tokens):
+            token = tokens[at]
+            if token.upper == "WITH":
+                graph = tokens[at + 1]
+                at += 2
+            elif token.upper == "USING":
+                named = tokens[at + 1].upper == "NAMED"
+                iri = tokens[at + 2 if named else at + 1]
+                dataset.append(f"FROM {'NAMED ' if named else ''}{iri.text}")
+                at += 3 if named else 2
+            elif token.text == "{":
+                end = _closing(tokens, at)
+                blocks[clause or "WHERE"] = tokens[at : end + 1]
+                at, clause = end + 1, ""
+            else:
+                clause = token.upper or clause
+                at += 1
+        if operation.kind == "delete_where":
+            blocks["DELETE"] = blocks["WHERE"]
+        if "WHERE" not in blocks:
+            raise QuerySyntaxError(f"line {operation.line}: the update has no WHERE", hint="WHERE {} is always true.")
+        return cls(graph, blocks.get("DELETE"), blocks.get("INSERT"), " ".join(dataset), blocks["WHERE"])
+
+
+def _refuse_blanks(operation: Operation, tokens: Sequence[Token]) -> None:
+    """What is deleted is named: a blank node would be a new one, and match nothing."""
+    for token in tokens:
+        if token.kind == "bnode" or token.text in ("[", "("):
+            raise QuerySyntaxError(
+                f"line {token.line}, column {token.column}: a blank node cannot stand in what is deleted",
+                hint="Bind it to a variable in WHERE.",
+                details={"line": token.line, "column": token.column},
+            )
+
+
+def _closing(tokens: Sequence[Token], at: int) -> int:
+    depth = 0
+    for index in range(at, len(tokens)):
+        depth += {"{": 1, "}": -1}.get(tokens[index].text, 0)
+        if depth == 0:
+            return index
+    return len(tokens) - 1
+
+
+def operation_text(operation: Operation, tokens: Sequence[Token]) -> str:
+    """The source text of some tokens of an operation, with what is between them."""
+    start = operation.tokens[0].start
+    return operation.text[tokens[0].start - start : tokens[-1].end - start]
+
+
+def _iri(operation: Operation, token: Token) -> str:
+    """The IRI that a token stands for, prefixes and base resolved as the parser does it."""
+    query = f"SELECT ({token.text} AS ?iri) WHERE {{}}"
+    try:
+        rows = ox.Store().query(query, prefixes=operation.prefixes, base_iri=operation.base)
+        assert isinstance(rows, ox.QuerySolutions)
+        term = next(rows)["iri"]
+    except (SyntaxError, StopIteration) as error:
+        raise _syntax(operation, error) from error
+    if not isinstance(term, ox.NamedNode):
+        raise QuerySyntaxError(f"line {operation.line}: {token.text} does not name a graph")
+    return term.value
+
+
+def _filled(operation: Operation, text: str) -> list[ox.Quad]:
+    """The quads of an INSERT, made in an empty store."""
+    scratch = ox.Store()
+    try:
+        scratch.update(text, prefixes=operation.prefixes, base_iri=operation.base)
+    except SyntaxError as error:
+        raise _syntax(operation, error) from error
+    return list(scratch)
+
+
+def _instances(
+    operation: Operation, graph: Token | None, template: str, names: list[str], solutions: list[list[Any]]
+) -> list[ox.Quad]:
+    """What a template becomes for each solution."""
+    found: list[ox.Quad] = []
+    head = f"WITH {graph.text}\n" if graph else ""
+    if not names:
+        return _filled(operation, f"{head}INSERT {template} WHERE {{}}") if solutions else []
+    for start in range(0, len(solutions), _CHUNK):
+        rows = "\n".join("(" + " ".join(_value(t) for t in row) + ")" for row in solutions[start : start + _CHUNK])
+        values = f"VALUES ({' '.join('?' + n for n in names)}) {{\n{rows}\n}}"
+        found += map(_unveiled, _filled(operation, f"{head}INSERT {template} WHERE {{ {values} }}"))
+    return found
+
+
+def _value(term: Any) -> str:
+    if term is None:
+        return "UNDEF"
+    # A blank node of the store cannot be named in a query: it goes in disguise.
+    return f"<{_BLANK}{term.value}>" if isinstance(term, ox.BlankNode) else str(term)
+
+
+def _unveiled(quad: ox.Quad) -> ox.Quad:
+    subject, value = _real(quad.subject), _real(quad.object)
+    return ox.Quad(subject, quad.predicate, value, quad.graph_name)
+
+
+def _real(term: Any) -> Any:
+    if isinstance(term, ox.NamedNode) and term.value.startswith(_BLANK):
+        return ox.BlankNode(term.value[len(_BLANK) :])
+    return term
+
+
+def _has(store: OxigraphStore, quad: ox.Quad) -> bool:
+    return quad in store.inner
+
+
+def _syntax(operation: Operation, error: Exception) -> QuerySyntaxError:
+    return QuerySyntaxError(
+        f"line {operation.line}: the operation does not parse: {error}", details={"line": operation.line, "column": 1}
+    )
