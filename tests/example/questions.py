@@ -11,7 +11,17 @@ from dataclasses import dataclass
 
 from flights_facts import Facts
 
-__all__ = ["AMBIGUOUS", "ANSWERED", "HELD_OUT", "SMALL_TALK", "UNANSWERABLE", "Ambiguous", "Asked"]
+__all__ = [
+    "AMBIGUOUS",
+    "ANSWERED",
+    "ELSEWHERE",
+    "HELD_OUT",
+    "INCOMPLETE",
+    "SMALL_TALK",
+    "UNANSWERABLE",
+    "Ambiguous",
+    "Asked",
+]
 
 
 @dataclass(frozen=True)
@@ -149,10 +159,36 @@ ANSWERED = [
     Asked("list the airports in Boise", "airports_in", _located(city="Boise, Idaho")),
     Asked("What airports are there in Thailand?", "airports_in", _located(country="Thailand")),
     Asked("Show me the airports of Chicago", "airports_in", _located(city="Chicago, Illinois")),
+    Asked("Are there any airports in Guam?", "airports_in", _located(state="Guam")),
+    Asked("how many airfields are there in Wyoming", "airports_in", _located(state="Wyoming")),
+    Asked("airports in Portland, Oregon", "airports_in", _located(city="Portland, Oregon")),
     # The most
     Asked("What are the busiest airports?", "busiest_airports", _busiest(10)),
     Asked("Which airport in Texas has the most flights?", "busiest_airports", _busiest(10, "Texas")),
     Asked("the busiest airport of Montana", "busiest_airports", _busiest(10, "Montana")),
+    Asked("Show the top 3 airports by traffic", "busiest_airports", _busiest(3)),
+    Asked("What is the biggest airport in California?", "busiest_airports", _busiest(10, "California")),
+    # In other words
+    Asked("Where does Helena have flights to?", "find_direct_routes", _direct("HLN")),
+    Asked("I am in Juneau, which cities have direct flights from here?", "find_direct_routes", _direct("JNU")),
+    Asked("direct connections from Bozeman please", "find_direct_routes", _direct("BZN")),
+    Asked("Do planes go from Reno to Boston without stopping?", "find_direct_routes", _nonstop("RNO", "BOS")),
+    Asked("Was there a nonstop service from JFK to SFO?", "find_direct_routes", _nonstop("JFK", "SFO")),
+    Asked(
+        "What is the best way to get from Fargo to Miami with one layover?",
+        "find_indirect_routes",
+        _stops("FAR", "MIA"),
+    ),
+    Asked("Which airports connect Boise and Boston?", "find_indirect_routes", _stops("BOI", "BOS")),
+    Asked("flights from Eugene to Orlando with a stopover", "find_indirect_routes", _stops("EUG", "MCO")),
+    Asked("Count the flights from Phoenix to Las Vegas", "flights_between", _between("PHX", "LAS")),
+    Asked("how many times did planes fly from Miami to Tampa", "flights_between", _between("MIA", "TPA")),
+    Asked("How busy was the route between Atlanta and Orlando?", "flights_between", _between("ATL", "MCO")),
+    Asked("What is the distance from Honolulu to New Orleans?", "distance", _far("HNL", "MSY")),
+    Asked("SEA to ANC, how many km?", "distance", _far("SEA", "ANC")),
+    Asked("what does LIT stand for", "airport_info", _about("LIT")),
+    Asked("What do you know about the airport Kahului?", "airport_info", _about("OGG")),
+    Asked("In which city is the airport BTM?", "airport_info", _about("BTM")),
 ]
 
 UNANSWERABLE = [
@@ -166,10 +202,16 @@ UNANSWERABLE = [
     Asked("When does the next flight to Denver leave?"),
     Asked("How long is the runway of Boise Air Terminal?"),
     Asked("Book me a hotel in Miami"),
-    Asked("How many flights go from London to Paris?"),
+    Asked("How many flights go from Tokyo to Beijing?"),
     Asked("Who is the president of the United States?"),
     Asked("Is there a lounge at SFO?"),
     Asked("How long does the flight from Boise to Seattle take?"),
+    Asked("Is Denver Intl open at night?"),
+    Asked("Which aircraft fly from Boise to Seattle?"),
+    Asked("How many flights from Boise to Seattle were cancelled?"),
+    Asked("What is the elevation of Denver Intl?"),
+    Asked("Who built LaGuardia?"),
+    Asked("Which is the safest airport?"),
 ]
 
 AMBIGUOUS = [
@@ -195,6 +237,8 @@ AMBIGUOUS = [
         _between("SEA", "IAH"),
     ),
 ]
+# There are a London and a Paris in the graph, though not those that are meant: whichever is taken, nothing is stated.
+ELSEWHERE = "How many flights go from London to Paris?"
 INCOMPLETE = Ambiguous("How far is it from Boise?", ["destination"], "Seattle", "distance", _far("BOI", "SEA"))
 
 SMALL_TALK = {"thank you": "You are welcome.", "Hello": "Hello."}
