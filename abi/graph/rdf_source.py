@@ -93,7 +93,7 @@ def parse_text(
         parsed.findings.append(_syntax(error, path, row))
     except ValueError as error:
         parsed.quads = []
-        parsed.findings.append(Finding(path, 0, "", "error", "rdf-syntax", f"it does not parse: {error}"))
+        parsed.findings.append(Finding(path, 0, "", "error", "rdf-syntax", f"it does not parse: {error}", _MEND))
     return parsed
 
 
@@ -239,6 +239,7 @@ def _relative(path: str, line: int, relative: str) -> Finding:
 
 
 _POSITION = re.compile(r"^Parser error at line \d+(?: between columns \d+ and \d+| column \d+)?(?: and .*?)?: ")
+_MEND = "Correct the file at this place, or save it again from the editor that wrote it."
 _TRAILING = re.compile(r" \(line \d+\)$")
 
 
@@ -251,4 +252,4 @@ def _syntax(error: SyntaxError, path: str, row: Format) -> Finding:
         message = "the file has a remote @context, and nothing is fetched"
         return Finding(path, line, "", "error", "rdf-remote-context", message, "Write the context into the file.")
     at = f"column {column}: " if column else ""
-    return Finding(path, line, "", "error", "rdf-syntax", f"{at}it does not parse as {row.name}: {said}")
+    return Finding(path, line, "", "error", "rdf-syntax", f"{at}it does not parse as {row.name}: {said}", _MEND)

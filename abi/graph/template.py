@@ -46,6 +46,9 @@ _SAMPLES = {
 }
 
 
+_MEND = "Correct the query at this place."
+
+
 class _Report(Protocol):
     def __call__(self, line: int, code: str, message: str, fix: str = "", field: str = "query") -> None: ...
 
@@ -140,7 +143,7 @@ def check_template(
     try:
         template = _template(query, parameters, prefixes)
     except (QuerySyntaxError, QueryRefused) as error:
-        report(error.details.get("line", 1), "template-syntax", error.message, error.hint)
+        report(error.details.get("line", 1), "template-syntax", error.message, error.hint or _MEND)
         return findings
 
     declared = template.parameters
@@ -163,7 +166,7 @@ def check_template(
         try:
             tokens = tokenize(text)
         except (QuerySyntaxError, QueryRefused) as error:
-            report(error.details.get("line", 1), "template-syntax", error.message, error.hint)
+            report(error.details.get("line", 1), "template-syntax", error.message, error.hint or _MEND)
             continue
         used |= {t.name for t in tokens if t.kind == "var"}
         if _misplaced(tokens, declared, given, report):
@@ -371,12 +374,12 @@ def _parse(
     except (QuerySyntaxError, QueryRefused) as error:
         line = max(1, error.details.get("line", 1 + shift) - shift)
         code = "template-refused" if isinstance(error, QueryRefused) else "template-syntax"
-        report(line, code, error.message + suffix, error.hint)
+        report(line, code, error.message + suffix, error.hint or _MEND)
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:
         at = _AT.search(str(error))
         line = max(1, int(at.group(1)) - shift) if at else 1
         what = at.group(3) if at else str(error)
-        report(line, "template-syntax", f"The query does not parse here: {what}{suffix}.")
+        report(line, "template-syntax", f"The query does not parse here: {what}{suffix}.", _MEND)
 
 
 def _sample(parameter: Parameter) -> Term:

@@ -97,7 +97,7 @@ class Header:
             return value.strip() or None
         if value is not None:
             scalar = isinstance(value, (bool, int, float))
-            fix = f'Put it in quotes: {name}: "{_scalar(value)}".' if scalar else ""
+            fix = f'Put it in quotes: {name}: "{_scalar(value)}".' if scalar else f"Write `{name}: some text`."
             self.fault(name, "type-wrong", f"{name} must be a text, not {type_name(value)}.", fix)
         return None
 
@@ -106,17 +106,17 @@ class Header:
         return default if value is None else bool(value)
 
     def number(self, name: str, default: float | None = None, *, low: float = 0, high: float = 1) -> float | None:
-        value = self._typed(name, (int, float), "a number")
+        value = self._typed(name, (int, float), "a number", "Write digits, without quotes.")
         if value is None:
             return default
         if not low <= value <= high:
-            self.fault(name, "value-range", f"{name} must be between {low} and {high}, not {value}.")
+            self.fault(name, "value-range", f"{name} must be between {low} and {high}, not {value}.", "Change it.")
             return default
         return float(value)
 
     def limit(self, name: str) -> int | float | None:
         """A number of any size, whole or not, as it was written."""
-        value: int | float | None = self._typed(name, (int, float), "a number")
+        value: int | float | None = self._typed(name, (int, float), "a number", "Write digits, without quotes.")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
