@@ -20,7 +20,8 @@ import pyoxigraph as ox
 from abi.errors import QueryRefused, QuerySyntaxError, StoreError, StoreLocked, StoreMissing, Unsupported
 from abi.graph.lock_holder import lock_holder
 from abi.graph.migrations import migrate
-from abi.graph.rows import Row, Rows, Term
+from abi.graph.results import rows_of, term_of
+from abi.graph.rows import Rows
 from abi.graph.store import BOOKKEEPING, BUMP_VERSION, GRAPH_VERSION, SCHEMA_VERSION, GraphStore
 from abi.graph.tokens import tokenize
 from abi.settings import PREFIXES, Settings
@@ -33,7 +34,6 @@ __all__ = ["OxigraphStore", "has_dataset_clause", "insert_data", "term_of"]
 _STORE = ox.NamedNode(BOOKKEEPING)
 _GRAPH_VERSION = ox.NamedNode(GRAPH_VERSION)
 _SCHEMA_VERSION = ox.NamedNode(SCHEMA_VERSION)
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 _FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _BULK = 500
 """From so many quads on, additions go by `extend`: half the time of an update text."""
@@ -132,7 +132,7 @@ class OxigraphStore(GraphStore):
                 default_graph=None if default_graphs is None else [ox.NamedNode(g) for g in default_graphs],
                 named_graphs=None if named_graphs is None else [ox.NamedNode(g) for g in named_graphs],
             )
-            rows = _rows(result, max_rows)
+            rows = rows_of(result, max_rows)
         except SyntaxError as error:
             raise QuerySyntaxError(f"the query does not parse: {error}") from error
         except ValueError as error:
@@ -319,48 +319,6 @@ def has_dataset_clause(text: str) -> bool:
 def insert_data(quads: Iterable[ox.Quad]) -> str:
     """One INSERT DATA operation; blank nodes of one call stay the same nodes."""
     return "INSERT DATA " + _data_block(quads)
-
-
-def term_of(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> Term:
-    """An Oxigraph term as the type that every room may use. Triple terms (RDF 1.2) come as their text."""
-    if isinstance(term, ox.NamedNode):
-        return Term("iri", term.value)
-    if isinstance(term, ox.Literal):
-        if term.language:
-            return Term("literal", term.value, None, term.language)
-        datatype = term.datatype.value
-        return Term("literal", term.value, None if datatype == _XSD_STRING else datatype)
-    if isinstance(term, ox.BlankNode):
-        return Term("bnode", term.value)
-    return Term("literal", str(term))
-
-
-def _rows(result: object, limit: int | None) -> Rows:
-    if isinstance(result, ox.QueryBoolean):
-        return Rows("ask", boolean=bool(result))
-    if isinstance(result, ox.QuerySolutions):
-        names = [v.value for v in result.variables]
-        rows = Rows("select", names)
-        for solution in result:
-            if limit is not None and len(rows.rows) >= limit:
-                rows.truncated = True
-                break
-            row: Row = {n: term_of(t) for n, t in zip(names, solution, strict=True) if t is not None}
-            rows.rows.append(row)
-        return rows
-    rows = Rows("construct", ["subject", "predicate", "object"])
-    for triple in cast("Iterable[ox.Triple]", result):
-        if limit is not None and len(rows.rows) >= limit:
-            rows.truncated = True
-            break
-        rows.rows.append(
-            {
-                "subject": term_of(triple.subject),
-                "predicate": term_of(triple.predicate),
-                "object": term_of(triple.object),
-            }
-        )
-    return rows
 
 
 def _integer(term: object) -> int:

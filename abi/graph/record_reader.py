@@ -139,7 +139,7 @@ class RecordReader:
             _set(values, column.field, column.fallback)
 
     def _parts(self, subject: Node, parts: Parts, faults: list[Finding]) -> list[dict[str, Any]]:
-        found = []
+        found: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         for node in self._get(subject, parts.property):
             if not isinstance(node, (ox.NamedNode, ox.BlankNode)):
                 text = f"{parts.field}: {node} is not a {parts.segment}"

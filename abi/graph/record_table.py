@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyoxigraph as ox
+from pydantic import BaseModel
 
 from abi import terms
 from abi.graph.literals import json_text, number, value_of, value_order, value_term
@@ -72,7 +73,7 @@ class Table:
     """One class. `key` is the column that names an individual (its label too); without it the position does."""
 
     class_iri: str
-    model: type
+    model: type[BaseModel]
     columns: tuple[Column, ...]
     parts: tuple[Parts, ...] = ()
     key: Column | None = None

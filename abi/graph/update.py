@@ -22,6 +22,7 @@ from abi.graph.names import provenance_graph
 from abi.graph.oxigraph import OxigraphStore
 from abi.graph.store import BOOKKEEPING
 from abi.graph.tokens import Token
+from abi.graph.update_clauses import Clauses, operation_text, refuse_blanks
 
 if TYPE_CHECKING:
     from abi.graph.gate import Gate
@@ -100,7 +101,7 @@ class _Delta:
             self._apply(operation, [], _filled(operation, operation.text))
             return
         if kind == "delete_data":
-            _refuse_blanks(operation, operation.tokens)
+            refuse_blanks(operation, operation.tokens)
             self._apply(operation, _filled(operation, "INSERT" + operation.text[len("DELETE") :]), [])
             return
         if kind == "create":
@@ -160,8 +161,8 @@ class _Delta:
     # DELETE, INSERT, WHERE
 
     def _modify(self, operation: Operation) -> tuple[list[ox.Quad], list[ox.Quad]]:
-        part = _Clauses.of(operation)
-        _refuse_blanks(operation, part.delete or ())
+        part = Clauses.of(operation)
+        refuse_blanks(operation, part.delete or ())
         templates = [t for t in (part.delete, part.insert) if t is not None]
         names = sorted({t.name for tokens in templates for t in tokens if t.kind == "var"})
         # Each solution makes blank nodes of its own, also where it differs in nothing that the template names.
@@ -173,7 +174,7 @@ class _Delta:
             found.append([] if text is None else _instances(operation, part.graph, text, names, solutions))
         return found[0], found[1]
 
-    def _solutions(self, operation: Operation, part: _Clauses, names: list[str], *, whole: bool) -> list[list[Any]]:
+    def _solutions(self, operation: Operation, part: Clauses, names: list[str], *, whole: bool) -> list[list[Any]]:
         where = operation_text(operation, part.where)
         shown = "*" if whole or not names else " ".join(f"?{n}" for n in names)
         limit = "" if names or whole else " LIMIT 1"
@@ -278,73 +279,6 @@ class _Delta:
         if operation.kind == "move":
             removed += held
         return removed, new
-
-
-@dataclass(frozen=True, slots=True)
-class _Clauses:
-    """The clauses of one DELETE/INSERT operation, as tokens with their braces."""
-
-    graph: Token | None
-    delete: Sequence[Token] | None
-    insert: Sequence[Token] | None
-    dataset: str
-    where: Sequence[Token]
-
-    @classmethod
-    def of(cls, operation: Operation) -> _Clauses:
-        tokens = operation.tokens
-        graph: Token | None = None
-        blocks: dict[str, Sequence[Token]] = {}
-        dataset: list[str] = []
-        at, clause = 0, ""
-        while at < len(tokens):
-            token = tokens[at]
-            if token.upper == "WITH":
-                graph = tokens[at + 1]
-                at += 2
-            elif token.upper == "USING":
-                named = tokens[at + 1].upper == "NAMED"
-                iri = tokens[at + 2 if named else at + 1]
-                dataset.append(f"FROM {'NAMED ' if named else ''}{iri.text}")
-                at += 3 if named else 2
-            elif token.text == "{":
-                end = _closing(tokens, at)
-                blocks[clause or "WHERE"] = tokens[at : end + 1]
-                at, clause = end + 1, ""
-            else:
-                clause = token.upper or clause
-                at += 1
-        if operation.kind == "delete_where":
-            blocks["DELETE"] = blocks["WHERE"]
-        if "WHERE" not in blocks:
-            raise QuerySyntaxError(f"line {operation.line}: the update has no WHERE", hint="WHERE {} is always true.")
-        return cls(graph, blocks.get("DELETE"), blocks.get("INSERT"), " ".join(dataset), blocks["WHERE"])
-
-
-def _refuse_blanks(operation: Operation, tokens: Sequence[Token]) -> None:
-    """What is deleted is named: a blank node would be a new one, and match nothing."""
-    for token in tokens:
-        if token.kind == "bnode" or token.text in ("[", "("):
-            raise QuerySyntaxError(
-                f"line {token.line}, column {token.column}: a blank node cannot stand in what is deleted",
-                hint="Bind it to a variable in WHERE.",
-                details={"line": token.line, "column": token.column},
-            )
-
-
-def _closing(tokens: Sequence[Token], at: int) -> int:
-    depth = 0
-    for index in range(at, len(tokens)):
-        depth += {"{": 1, "}": -1}.get(tokens[index].text, 0)
-        if depth == 0:
-            return index
-    return len(tokens) - 1
-
-
-def operation_text(operation: Operation, tokens: Sequence[Token]) -> str:
-    """The source text of some tokens of an operation, with what is between them."""
-    start = operation.tokens[0].start
-    return operation.text[tokens[0].start - start : tokens[-1].end - start]
 
 
 def _iri(operation: Operation, token: Token) -> str:
