@@ -23,16 +23,15 @@ from abi.agents.fill import fill
 from abi.agents.handoff import REQUEST_HELP, HandoffTool
 from abi.agents.intents import Candidate, PhraseVectors
 from abi.agents.langchain_tools import CatalogTool
+from abi.agents.mentions import is_follow_up
 from abi.agents.reading import Reading, read
-from abi.agents.turn import text_of
+from abi.agents.turn import is_question, text_of
 from abi.agents.world import World
 
 __all__ = ["GroundedChatModel"]
 
 _CLOSE = 0.08
 """Tools whose fits are nearer than this are for the person to choose between."""
-_QUESTION_WORDS = frozenset("what which who where when how is are does do can list show find give tell".split())
-_FOLLOWS = re.compile(r"^\s*(?:and|what about|how about|or|same|the same|then|now|also|but)\b", re.IGNORECASE)
 _ABILITIES = re.compile(
     r"\bwhat (?:else )?(?:can|could|do|are) (?:you|i)\b.*\b(?:do|ask|know|able|answer)\b|^\W*help\W*$", re.I
 )
@@ -134,7 +133,7 @@ class GroundedChatModel(BaseChatModel):
         fits = self._chooser.rank(reading, desk.cards, injected) if desk.cards else []
         if open_question is not None and not injected:
             card = desk.card(open_question.tool)
-            fresh = bool(fits) and fits[0].acceptable and _is_question(request)
+            fresh = bool(fits) and fits[0].acceptable and is_question(request)
             if card is not None and not (fresh and fits[0].card.name != card.name):
                 resumed = resume(open_question, card, reading, self._world)
                 if resumed is not None:
@@ -144,6 +143,9 @@ class GroundedChatModel(BaseChatModel):
             return follow_up
         if _ABILITIES.search(request):
             return say(self._abilities(desk), grounded=None)
+        bare = len(reading.entities) == 1 and all(w in reading.entities[0].text.split() for w, _, _ in reading.words)
+        if bare and not injected and REQUEST_HELP not in desk.tools:
+            return say(f"What do you want to know about {reading.text}? {self._abilities(desk)}", grounded=None)
         if fits and fits[0].acceptable:
             return self._take(fits[0], request)
         return self._refuse(fits, reading, desk)
@@ -174,7 +176,7 @@ class GroundedChatModel(BaseChatModel):
         """`and from Seattle?` after a call: the same call with one argument replaced."""
         calls = [c for m in before if isinstance(m, AIMessage) for c in m.tool_calls]
         card = desk.card(calls[-1]["name"]) if calls else None
-        if card is None or not (_FOLLOWS.match(reading.text) or len(reading.words) <= 3):
+        if card is None or not (is_follow_up(reading.text) or len(reading.words) <= 3):
             return None
         if reading.content([f for f in reading.found if f.kind != "unknown"]) and injected.keys() - {card.name}:
             return None  # it speaks of something else
@@ -238,9 +240,3 @@ class GroundedChatModel(BaseChatModel):
                 self._cards.clear()
             self._cards[id(tool)] = kept = (tool, cards)
         return kept[1]
-
-
-def _is_question(text: str) -> bool:
-    """Whether a message asks for something of its own, rather than giving what was asked for."""
-    first = text.split()[0].casefold().strip("¿\"'") if text.split() else ""
-    return text.rstrip().endswith("?") or first in _QUESTION_WORDS

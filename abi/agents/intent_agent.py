@@ -21,7 +21,7 @@ from abi.agents.definition import AgentDefinition, Definitions
 from abi.agents.filtering import keep_by_entities, keep_by_model
 from abi.agents.handoff import mention_of
 from abi.agents.intents import TRACED, Candidate, decide
-from abi.agents.turn import TurnState, last_request, new_turn
+from abi.agents.turn import TurnState, is_question, last_request, new_turn
 from abi.errors import AbiError
 
 __all__ = ["begin", "check_entities", "filter_intents", "map_intents", "route"]
@@ -69,7 +69,7 @@ def map_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     context, turn = runtime.context, dict(state["turn"])
     name = state["path"][-1]
     member = context.crew.member(name)
-    # an answer to a question for an argument (`PDX`) is no request of its own in general terms (`an airport`)
+    # an answer to a question for an argument (`PDX`) is no request of its own, least of all in general terms
     general = "" if turn["asked"] or not len(member.index) else _general(context, turn["request"])
     try:
         candidates = member.index.map(turn["request"], general)
@@ -79,6 +79,8 @@ def map_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
         return Command(update={"turn": turn}, goto="call_model")
     turn["candidates"] = [*turn["candidates"], *(c.state() for c in candidates[:TRACED])]
     known = [c for c in candidates if _reachable(c, member.definition)]
+    if turn["asked"] and not is_question(turn["request"]):
+        known = [c for c in known if c.type == "raw"]
     decision = decide(known, member.definition.thresholds)
     if decision.step == "none":
         return Command(update={"turn": turn}, goto="call_model")

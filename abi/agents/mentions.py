@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,11 +14,21 @@ if TYPE_CHECKING:
     from abi.agents.services import Linker
     from abi.search.linker import Mention
 
-__all__ = ["Mentions", "general_form"]
+__all__ = ["Mentions", "general_form", "is_follow_up"]
 
 _KEPT = 256
 _SURE = 0.9
 _CLASSES = frozenset({terms.OWL_CLASS, terms.RDFS_CLASS})
+
+
+_SAID = 3
+"""Everyday words that a message needs beside its names to be put in general terms."""
+_FOLLOWS = re.compile(r"^\s*(?:and|what about|how about|or|same|the same|then|now|also|but)\b", re.IGNORECASE)
+
+
+def is_follow_up(text: str) -> bool:
+    """Whether a message begins as one that goes on from what was said before."""
+    return _FOLLOWS.match(text) is not None
 
 
 class Mentions:
@@ -48,11 +59,12 @@ class Mentions:
 def general_form(text: str, mentions: list[Mention]) -> str:
     """The message with each entity replaced by the name of its class, as the phrases of intents speak.
 
-    `flights from Boise to SEA` becomes `flights from a city to an airport`. A message that only
-    names things, beside everyday words, stays as it is.
+    `flights from Boise to SEA` becomes `flights from a city to an airport`. A message that hardly
+    says more than names (`and from Seattle?`) stays as it is.
     """
     spans = [(m.start, m.end) for m in mentions]
-    if all(w.casefold() in GENERIC or any(a <= s and e <= b for a, b in spans) for w, s, e in tokens(text)):
+    said = [w.casefold() for w, s, e in tokens(text) if not any(a <= s and e <= b for a, b in spans)]
+    if all(w in GENERIC for w in said) and (len(said) < _SAID or is_follow_up(text)):
         return text
     last, out = 0, []
     for mention in mentions:

@@ -11,11 +11,22 @@ from langgraph.graph.message import add_messages
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["Event", "EventType", "TurnResult", "TurnState", "last_request", "new_turn", "text_of", "this_turn"]
+__all__ = [
+    "Event",
+    "EventType",
+    "TurnResult",
+    "TurnState",
+    "is_question",
+    "last_request",
+    "new_turn",
+    "text_of",
+    "this_turn",
+]
 
 EventType = Literal[
     "call_model", "tool_usage", "tool_response", "ai_message", "agent_routing", "message", "token", "done"
 ]
+_QUESTION_WORDS = frozenset("what which who where when how is are does do can list show find give tell".split())
 Step = Literal[
     "mention",
     "active",
@@ -159,3 +170,9 @@ def paired(messages: list[AnyMessage]) -> list[AnyMessage]:
                 message = message.model_copy(update={"tool_calls": calls})
         kept.append(message)
     return kept
+
+
+def is_question(text: str) -> bool:
+    """Whether a message asks for something of its own, rather than giving what it was asked for."""
+    first = text.split()[0].casefold().strip("¿\"'") if text.split() else ""
+    return text.rstrip().endswith("?") or first in _QUESTION_WORDS
