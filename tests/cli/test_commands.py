@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,8 +298,6 @@ def test_settings_tell_where_a_value_came_from(run: Run, workspace: Path, monkey
 
 
 def test_an_untrusted_workspace_runs_no_python(run: Run, indexed: Path, tmp_path: Path) -> None:
-    import shutil
-
     cloned = tmp_path / "cloned"
     shutil.copytree(indexed, cloned)
     done = run("-C", cloned, "run", "times", "--arg", "first=2")
@@ -304,3 +305,24 @@ def test_an_untrusted_workspace_runs_no_python(run: Run, indexed: Path, tmp_path
     assert "abi trust" in done.err
     assert run("trust", cloned).code == 0
     assert run("-C", cloned, "run", "times", "--arg", "first=2").out == "2.0\n"
+
+
+def test_the_demo_answers_in_an_empty_folder(tmp_path: Path) -> None:
+    """As a process of its own: nothing is on its streams but the one document."""
+    done = subprocess.run(
+        [sys.executable, "-m", "abi.cli.main", "demo", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["workspace"] == "abi-demo" and document["records"] > 0 and document["triples"] > 0
+    assert all(turn.keys() >= CHAT_KEYS for turn in document["turns"])
+    answered = [turn for turn in document["turns"] if turn["grounded"]]
+    assert answered and all(turn["tool_calls"] and turn["citations"] for turn in answered)
+    again = subprocess.run(
+        [sys.executable, "-m", "abi.cli.main", "demo"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (again.returncode, again.stdout) == (2, "")
