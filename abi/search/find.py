@@ -36,8 +36,8 @@ FLOOR = 0.2
 150 intents this answers 79 and 95 of 100 messages that belong there, and 3 and 24 of 100 that do not."""
 FULL_TEXT_WEIGHT = 0.15
 """What the best match in full text adds to a document's score for the order. Measured on the same catalogs: it finds
-single words better (first in 61 of 100, by similarity alone 57) and messages as well, where reciprocal rank fusion,
-which forgets how far apart the scores are, puts 4 to 8 of 100 messages' documents further down."""
+single words better (first in 61 of 100, by similarity alone 57) and messages about as well, where reciprocal rank
+fusion, which forgets how far apart the scores are, puts 4 to 8 of 100 messages' documents further down."""
 FULL_TEXT_ROWS = 200
 GAP = 0.05
 """Scores that lie closer together than this belong together."""
