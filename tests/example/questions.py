@@ -187,7 +187,7 @@ ANSWERED = [
     Asked("What is the distance from Honolulu to New Orleans?", "distance", _far("HNL", "MSY")),
     Asked("SEA to ANC, how many km?", "distance", _far("SEA", "ANC")),
     Asked("what does LIT stand for", "airport_info", _about("LIT")),
-    Asked("What do you know about the airport Kahului?", "airport_info", _about("OGG")),
+    Asked("Information about the airport Kahului, please", "airport_info", _about("OGG")),
     Asked("In which city is the airport BTM?", "airport_info", _about("BTM")),
 ]
 
