@@ -48,6 +48,12 @@ class Settings(BaseModel):
     )
     model: str = Field(default="offline:grounded", description="The chat model, as provider:model.")
     secrets: dict[str, str] = Field(default={}, description="Name to place: env:VAR, keyring:NAME or file:PATH.")
+    net_allow: list[str] = Field(
+        default=[],
+        description="Hosts that tools may send requests to: api.example.org, http://127.0.0.1:9000, https://*.example.org.",
+    )
+    net_seconds: float = Field(default=30.0, gt=0, description="Time limit of one request that a tool sends.")
+    net_bytes: int = Field(default=10 * 1024 * 1024, gt=0, description="Largest answer to a request of a tool.")
     traces: Literal["on", "off"] = Field(default="on", description="Whether turns are kept as triples.")
     trace_days: int = Field(default=90, ge=1, description="Days that the trace of a turn is kept.")
     calibration: Literal["calibrated", "raw"] = Field(
@@ -74,6 +80,15 @@ class Settings(BaseModel):
     def _ends_well(cls, value: str) -> str:
         if not value.startswith(("http://", "https://", "urn:")) or not value.endswith(("/", "#", ":")):
             raise ValueError("base_iri must be an absolute IRI that ends with / or #, like https://example.org/mine/")
+        return value
+
+    @field_validator("net_allow")
+    @classmethod
+    def _hosts(cls, value: list[str]) -> list[str]:
+        if value:
+            from abi.net import AllowList
+
+            AllowList(value)
         return value
 
     def all_prefixes(self) -> dict[str, str]:
