@@ -162,7 +162,7 @@ class AgentRuntime:
             model=turn["model"],
             agent_iri=definition.iri,
             graph_version=crew.definitions.version,
-            details={"candidates": candidates},
+            details={"candidates": candidates, "chosen_iri": _chosen_iri(turn["chosen"], candidates, crew, base)},
         )
 
 
@@ -225,6 +225,16 @@ class _ThreadLock:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+
+
+def _chosen_iri(chosen: str | None, candidates: list[dict[str, Any]], crew: Crew, base: str) -> str | None:
+    """The IRI of what was chosen: an agent, the intent of a reply, else the tool of that name."""
+    if chosen is None:
+        return None
+    if crew.definitions.find(chosen) == chosen:
+        return crew.definitions.agent(chosen).iri
+    raw = next((c["iri"] for c in candidates if c["type"] == "raw" and c["name"] == chosen and c["iri"]), None)
+    return raw or f"{base}tool/{quote(chosen, safe='')}"
 
 
 def _step(trail: list[str]) -> str:

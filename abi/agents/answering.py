@@ -249,7 +249,9 @@ def _view(state: TurnState, context: TurnContext, turn: dict[str, Any]) -> list[
     if turn["reason"] or turn["helped"]:
         helped = ", ".join(turn["helped"])
         parts.append(f"These agents gave the request back: {helped}. Reason: {turn['reason'] or 'done'}")
-    extra = {"intents": turn["injected"], "agent": path[-1], "supervised": len(path) > 1, "helped": turn["helped"]}
+    # what those who gave the request back can be asked is still told where nobody answers
+    others = [t.description for name in turn["helped"] for t in context.crew.definitions.agent(name).tools]
+    extra = {"intents": turn["injected"], "agent": path[-1], "others": others}
     messages = list(state["messages"])
     for index in range(len(messages) - 1, -1, -1):
         if isinstance(messages[index], HumanMessage):

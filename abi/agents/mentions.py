@@ -62,16 +62,15 @@ def general_form(text: str, mentions: list[Mention]) -> str:
     `flights from Boise to SEA` becomes `flights from a city to an airport`. A message that hardly
     says more than names (`and from Seattle?`) stays as it is.
     """
-    spans = [(m.start, m.end) for m in mentions]
-    said = [w.casefold() for w, s, e in tokens(text) if not any(a <= s and e <= b for a, b in spans)]
+    things = [m for m in mentions if m.candidates[0].cls and m.candidates[0].cls not in _CLASSES]
+    said = [w.casefold() for w, s, e in tokens(text) if not any(m.start <= s and e <= m.end for m in things)]
     if all(w in GENERIC for w in said) and (len(said) < _SAID or is_follow_up(text)):
         return text
     last, out = 0, []
-    for mention in mentions:
-        best = mention.candidates[0]
-        if best.score < _SURE or not best.cls or best.cls in _CLASSES:
+    for mention in things:
+        if mention.candidates[0].score < _SURE:
             continue
-        name = " ".join(split_name(best.cls)).casefold()
+        name = " ".join(split_name(mention.candidates[0].cls)).casefold()
         article = "an" if name[:1] in set("aeiou") else "a"
         out += [text[last : mention.start], f"{article} {name}"]
         last = mention.end

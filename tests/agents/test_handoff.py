@@ -92,6 +92,14 @@ def test_when_nobody_can_the_root_refuses_for_all(runtime: AgentRuntime) -> None
     assert "located in a city" in turn.answer
 
 
+def test_who_gave_the_request_back_is_told_of_in_the_refusal(runtime: AgentRuntime) -> None:
+    travel = runtime.agent("travel")
+    travel.invoke("Direct flights from BOI", "t")
+    turn = travel.invoke("What is the weather in Boise?", "t")
+    assert (turn.agent, turn.grounded) == ("travel", False)
+    assert "without a stop" in turn.answer
+
+
 def test_the_model_hands_over_by_a_tool_described_as_the_sub_agent(
     services: SmallServices, runtime: AgentRuntime, scripted: Script
 ) -> None:

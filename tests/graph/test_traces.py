@@ -15,7 +15,8 @@ from abi import terms
 from abi.errors import NotFound
 from abi.files import shipped
 from abi.graph.oxigraph import OxigraphStore
-from abi.graph.traces import TraceStore, prune, turn_quads
+from abi.graph.trace_triples import turn_quads
+from abi.graph.traces import TraceStore, prune
 from abi.settings import Settings
 
 BASE = "https://example.org/t/"
