@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from abi.agents.agent import Agent, AgentRuntime
     from abi.agents.turn import Event, TurnResult
+    from abi.findings import Finding
     from abi.graph.gate import Gate
     from abi.graph.indexing import CheckReport, IndexReport, Progress
     from abi.graph.loads import LoadReport
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from abi.graph.traces import TraceStore
     from abi.graph.update import UpdateReport
     from abi.graph.worker import QueryWorker
-    from abi.records.record import Parameter
+    from abi.records.record import Parameter, Record
     from abi.reports import DemoReport, DoctorReport, FindReport, LsReport, ShowReport, StatusReport
     from abi.scaffold import InitResult
     from abi.search.embedder import Embedder
@@ -183,8 +184,10 @@ class Workspace:
         return self.store.version()
 
     def dataset(self) -> Dataset:
-        """An rdflib Dataset over the same store; writing to it goes through the gate."""
-        return self.store.dataset()
+        """An rdflib Dataset over the same store; updates through it go through the gate as `update` does."""
+        from abi.graph.rdflib_view import dataset
+
+        return dataset(self.store, None if self.read_only else self.update)
 
     # Files to graph
 
@@ -202,7 +205,7 @@ class Workspace:
         given = [self._inside(p) for p in paths]
         with self._writing() as store:
             before = store.version()
-            indexer = Indexer(self.root, self.settings, store, self.shapes)
+            indexer = Indexer(self.root, self.settings, store, self.shapes, _look)
             report = indexer.index(given, dry_run=dry_run, restore=restore, progress=progress)
             if report.written or self._index.version != report.version:
                 if progress:
@@ -216,7 +219,8 @@ class Workspace:
         """Read and validate the files; write nothing."""
         from abi.graph.indexing import check_files
 
-        return check_files(self.root, self.settings, self.shapes, [self._inside(p) for p in paths], progress)
+        given = [self._inside(p) for p in paths]
+        return check_files(self.root, self.settings, self.shapes, given, progress, _look)
 
     def _inside(self, path: str | Path) -> Path:
         return path if isinstance(path, Path) and path.is_absolute() else Path(path).absolute()
@@ -495,6 +499,16 @@ class Workspace:
         from abi.agents.agent import AgentRuntime
 
         return AgentRuntime(self._services)
+
+
+def _look(record: Record, path: str, line: int) -> list[Finding]:
+    """An answer template, whose language belongs to the tools."""
+    answer = getattr(record, "answer", None)
+    if not answer:
+        return []
+    from abi.tools.answer import check_answer
+
+    return check_answer(answer, [p.name for p in getattr(record, "parameters", [])], path=path, line=line)
 
 
 class _Services:

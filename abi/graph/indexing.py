@@ -19,7 +19,7 @@ from abi.findings import Finding, has_errors
 from abi.graph.catalog import KIND_CLASSES, Catalog, Entry
 from abi.graph.change import Change
 from abi.graph.gate import Gate
-from abi.graph.loading import SHIPPED, Loaded, Loader, shipped_sources
+from abi.graph.loading import SHIPPED, Loaded, Loader, Look, shipped_sources
 from abi.graph.mapping import provenance_quads
 from abi.graph.names import Names, source_graph
 from abi.graph.oxigraph import OxigraphStore
@@ -103,12 +103,14 @@ class _Plan:
 class Indexer:
     """`locate` of the gate and the lines of findings come from the files that this run reads."""
 
-    def __init__(self, root: Path, settings: Settings, store: OxigraphStore, shapes: Sequence[Path]) -> None:
+    def __init__(
+        self, root: Path, settings: Settings, store: OxigraphStore, shapes: Sequence[Path], look: Look | None = None
+    ) -> None:
         self.root = root
         self.settings = settings
         self.store = store
         self.names = Names(settings.base_iri, store)
-        self.loader = Loader(settings, self.names)
+        self.loader = Loader(settings, self.names, look)
         self.lines: dict[str, tuple[str, int]] = {}
         self.gate = Gate(store, shapes, self.locate, base=settings.base_iri)
 
@@ -321,14 +323,19 @@ def _by_record(quads: Iterable[ox.Quad]) -> dict[str, set[tuple[str, str, str]]]
 
 
 def check_files(
-    root: Path, settings: Settings, shapes: Sequence[Path], paths: Sequence[Path] = (), progress: Progress | None = None
+    root: Path,
+    settings: Settings,
+    shapes: Sequence[Path],
+    paths: Sequence[Path] = (),
+    progress: Progress | None = None,
+    look: Look | None = None,
 ) -> CheckReport:
     """Read and validate all files, without the graph that was made of them; tell about those under `paths`.
 
     All files are read in any case: whether a name is taken or leads nowhere depends on the others.
     """
     store = OxigraphStore.memory()
-    indexer = Indexer(root, settings, store, shapes)
+    indexer = Indexer(root, settings, store, shapes, look)
     scanned = scan(root, settings.sources, None, settings)
     plan = indexer._plan(scanned, (), False, progress or _no_progress)
     change = indexer._change(plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
@@ -25,6 +26,8 @@ __all__ = ["Loaded", "Loader", "shipped_sources"]
 
 _TYPE = ox.NamedNode(terms.RDF_TYPE)
 _RECORD_CLASSES = set(KIND_CLASSES.values())
+Look = Callable[[Record, str, int], list[Finding]]
+"""A look at one record that needs what is above this room: given the record, its path and the line of its `answer`."""
 SHIPPED = "abi:"
 """Begins the path of a source that comes with abi, and not with the workspace."""
 
@@ -62,9 +65,10 @@ def shipped_sources() -> list[SourceFile]:
 class Loader:
     """Reads the files of one run. First `read` each, then `finish` each, when the names of all are known."""
 
-    def __init__(self, settings: Settings, names: Names) -> None:
+    def __init__(self, settings: Settings, names: Names, look: Look | None = None) -> None:
         self.settings = settings
         self.names = names
+        self.look: Look = look or (lambda record, path, line: [])
         self.context = ReadContext.of(settings)
 
     def read(self, file: SourceFile) -> Loaded:
@@ -99,6 +103,7 @@ class Loader:
                 if name and part in ("parameters", "intents"):
                     loaded.lines[f"{iri}/{part[:-1]}/{encode(name)}"] = line
             loaded.findings += self._templates(record, loaded, result)
+            loaded.findings += self.look(record, loaded.file.path, result.line(record, "answer"))
 
     def _read_rdf(self, loaded: Loaded) -> None:
         parsed = parse_rdf(loaded.file, loaded.graph, self.settings)
@@ -116,6 +121,7 @@ class Loader:
             record = record.model_copy(update={"source": source})
             loaded.records.append((iri, record))
             loaded.findings += self._templates(record, loaded, None)
+            loaded.findings += self.look(record, path, source.line)
 
     def _templates(self, record: Record, loaded: Loaded, result: ReadResult | None) -> list[Finding]:
         """A query's syntax, and that it and its parameters fit; SPARQL is not the readers' business."""
