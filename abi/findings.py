@@ -39,7 +39,8 @@ class Finding:
         where = f"{self.path}:{self.line}" if self.line else self.path or "graph"
         field = f" [{self.field}]" if self.field else ""
         fix = f" {self.fix}" if self.fix else ""
-        return f"{where}: {self.severity}: {self.message}{field}{fix}"
+        stop = "" if self.message.endswith((".", "!", "?", ":")) or field or not fix else "."
+        return f"{where}: {self.severity}: {self.message}{stop}{field}{fix}"
 
 
 def has_errors(findings: Iterable[Finding], *, strict: bool = False) -> bool:

@@ -19,7 +19,7 @@ __all__ = ["EXAMPLES", "chat"]
 
 EXAMPLES = (
     "abi chat",
-    'abi chat route_finder -m "Which airports can I reach from Boise?"',
+    'abi chat route_finder -m "Which airports can I reach directly from Boise?"',
     'abi chat -m "and from Seattle?" --thread t1 --json',
 )
 

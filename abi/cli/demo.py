@@ -14,6 +14,15 @@ __all__ = ["EXAMPLES", "demo"]
 
 EXAMPLES = ("abi demo", "abi demo flights")
 
+GO_ON = (
+    'abi chat -m "Which are the busiest airports in Texas?"',
+    "abi chat                      # a conversation; /help tells more",
+    "abi ls",
+    'abi find tools "flights between two airports"',
+    "abi show find_direct_routes",
+)
+"""What the demo says to try next, in the example workspace."""
+
 
 def demo(
     ctx: typer.Context,
@@ -43,11 +52,5 @@ def demo(
         print_turn(output, turn, as_data=True)
     output.text()
     output.text("Go on:", "bold")
-    for line in (
-        f"cd {where}",
-        'abi chat -m "Which airports can I reach from Boise?"',
-        "abi chat                      # a conversation; /help tells more",
-        "abi ls",
-        'abi find tools "flights between two airports"',
-    ):
+    for line in (f"cd {where}", *GO_ON):
         output.text(f"  {line}")

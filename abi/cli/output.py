@@ -86,6 +86,13 @@ class Output:
         sys.stderr.write(self._styled(printable(text), style, sys.stderr) + "\n")
         sys.stderr.flush()
 
+    def ask(self, question: str) -> str:
+        """A line from whoever sits there; the question goes to stderr."""
+        self._end_progress()
+        sys.stderr.write(printable(question))
+        sys.stderr.flush()
+        return input()
+
     def note_table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """A table that is not the command's data: what a tool gave, beside the answer made of it."""
         self._end_progress()

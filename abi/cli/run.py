@@ -82,8 +82,7 @@ def _ask_for_missing(session: Session, workspace: Workspace, name: str, argument
         if not parameter.required or parameter.name in arguments or parameter.filled_from:
             continue
         about = f" ({parameter.description})" if parameter.description else ""
-        session.output.note(f"{parameter.name}{about}: ")
-        arguments[parameter.name] = input()
+        arguments[parameter.name] = session.output.ask(f"{parameter.name}{about}: ")
 
 
 def _print_result(session: Session, result: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from abi.cli.demo import GO_ON
 from abi.cli.main import COMMANDS
 from abi.cli.templates import TEMPLATES
 from abi.records.record import KINDS
@@ -152,6 +154,13 @@ def test_run_asks_nothing_where_nobody_can_answer(run: Run, workspace: Path) -> 
     done = run("-C", workspace, "run", "fruit_called", stdin="apple\n")
     assert done.code == 2 and done.out == ""
     assert "text" in done.err
+
+
+def test_run_asks_a_person_for_what_is_missing(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("abi.cli.session.Session.interactive", True)
+    done = run("-C", workspace, "run", "fruit_called", stdin="pear\n")
+    assert done.code == 0 and "pear" in done.out
+    assert "text (what to look for): " in done.err and "limit" not in done.err
 
 
 @pytest.mark.parametrize("arguments", [["--arg", "text"], ["--args", "{"], ["--args", "[1]"]])
@@ -307,7 +316,7 @@ def test_an_untrusted_workspace_runs_no_python(run: Run, indexed: Path, tmp_path
     assert run("-C", cloned, "run", "times", "--arg", "first=2").out == "2.0\n"
 
 
-def test_the_demo_answers_in_an_empty_folder(tmp_path: Path) -> None:
+def test_the_demo_answers_in_an_empty_folder(run: Run, tmp_path: Path) -> None:
     """As a process of its own: nothing is on its streams but the one document."""
     done = subprocess.run(
         [sys.executable, "-m", "abi.cli.main", "demo", "--json"],
@@ -322,7 +331,9 @@ def test_the_demo_answers_in_an_empty_folder(tmp_path: Path) -> None:
     assert all(turn.keys() >= CHAT_KEYS for turn in document["turns"])
     answered = [turn for turn in document["turns"] if turn["grounded"]]
     assert answered and all(turn["tool_calls"] and turn["citations"] for turn in answered)
-    again = subprocess.run(
-        [sys.executable, "-m", "abi.cli.main", "demo"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (again.returncode, again.stdout) == (2, "")
+    for line in GO_ON:
+        words = shlex.split(line, comments=True)
+        if words != ["abi", "chat"]:
+            assert run("-C", tmp_path / "abi-demo", *words[1:]).code == 0, line
+    again = run("demo", tmp_path / "abi-demo")
+    assert (again.code, again.out) == (2, "")
