@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 
+from abi.agents import models
 from abi.agents.agent import AgentRuntime
 from abi.graph.mapping import Names, record_quads
 from abi.graph.oxigraph import OxigraphStore
@@ -194,6 +195,11 @@ class ScriptedModel(BaseChatModel):
 
 def calling(name: str, **arguments: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}"}])
+
+
+@pytest.fixture(autouse=True)
+def _no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
 
 
 @pytest.fixture(scope="session")

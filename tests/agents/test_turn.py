@@ -15,6 +15,7 @@ from abi.agents.agent import AgentRuntime
 from abi.agents.turn import Event, TurnResult
 from abi.errors import ArgumentError, NotFound, ToolFailed, UsageError
 from abi.graph.store import BUMP_VERSION
+from abi.graph.traces import TraceStore
 from abi.records.record import AgentSpecification
 
 from .conftest import BASE, ScriptedModel, SmallServices, calling, intent
@@ -323,6 +324,34 @@ def test_an_error_of_a_stream_arrives(runtime: AgentRuntime) -> None:
 
     with pytest.raises(UsageError):
         asyncio.run(go())
+
+
+def test_a_stream_that_is_left_early_leaves_the_thread_usable(runtime: AgentRuntime) -> None:
+    routes = runtime.agent("route_finder")
+    stream = routes.stream("Direct flights from BOI", "t")
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    assert routes.invoke("How many flights from BOI to SEA?", "t").tool_calls[0]["tool"] == "flights_between"
+
+
+def test_a_turn_leaves_its_trace(services: SmallServices, runtime: AgentRuntime) -> None:
+    services.trace_store = TraceStore(None, services.settings)
+    turn = runtime.agent("route_finder").invoke("Direct flights from BOI", "t")
+    kept = services.trace_store.turn(turn.turn)
+    assert kept["answer"] == turn.answer
+    assert kept["tool_calls"][0]["query"] == turn.tool_calls[0]["query"]
+    assert kept["routing"]["step"] == turn.routing["step"]
+    assert kept["routing"]["chosen"] == "find_direct_routes"
+    assert [c["score"] for c in kept["routing"]["candidates"]] == [c["score"] for c in turn.routing["candidates"]]
+    assert {c["label"] for c in kept["citations"]} >= {"Boise Air Terminal"}
+
+
+def test_a_trace_names_whom_the_request_was_handed_to(services: SmallServices, runtime: AgentRuntime) -> None:
+    services.trace_store = TraceStore(None, services.settings)
+    turn = runtime.agent("travel").invoke("@route_finder", "t")
+    rows = services.trace_store.query("SELECT ?chosen WHERE { ?r abi:chosen ?chosen }")
+    assert [r["chosen"].value for r in rows] == [f"{BASE}agent/route_finder"]
+    assert turn.agent_iri == f"{BASE}agent/route_finder"
 
 
 def test_threads_do_not_mix(services: SmallServices, runtime: AgentRuntime, scripted: Script) -> None:
