@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["SearchIndex", "VectorTable"]
 
 SCHEMA = 1
+_WORTH_A_LOOK = 50
+"""With so many texts to embed, those that abi ships may be among them."""
 T = TypeVar("T")
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -279,12 +281,14 @@ class SearchIndex:
     def embed(self, embedder: Embedder) -> int:
         """Embed the passages that this embedder has no vector of; in steps, so that a long run can be broken off.
 
-        Gives how many were embedded. The model is loaded only where there is something to do.
+        Gives how many the model embedded. It is loaded only where there is something to do.
         """
         missing = self.rows(
             "SELECT DISTINCT hash, text FROM passages WHERE hash NOT IN (SELECT hash FROM vectors WHERE embedder = ?)",
             (embedder.name,),
         )
+        if len(missing) >= _WORTH_A_LOOK:
+            missing = self._embed_shipped(missing, embedder)
         # Texts of like length together, also across steps.
         missing.sort(key=lambda row: len(row[1]))
         for start in range(0, len(missing), 256):
@@ -296,6 +300,18 @@ class SearchIndex:
                     [(key, embedder.name, v.tobytes()) for (key, _), v in zip(step, vectors, strict=True)],
                 )
         return len(missing)
+
+    def _embed_shipped(self, missing: list[tuple[Any, ...]], embedder: Embedder) -> list[tuple[Any, ...]]:
+        """Take the vectors that abi ships; gives what is left to embed."""
+        from abi.search.shipped_vectors import shipped_vectors
+
+        made = shipped_vectors(embedder.name)
+        with self._writing() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)",
+                [(key, embedder.name, made[bytes(key)]) for key, _ in missing if bytes(key) in made],
+            )
+        return [row for row in missing if bytes(row[0]) not in made]
 
     # Reading
 
