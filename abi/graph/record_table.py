@@ -19,12 +19,16 @@ from abi.graph.literals import json_text, number, value_of, value_order, value_t
 from abi.graph.names import Names
 from abi.records.record import (
     AgentSpecification,
+    HttpRequest,
     Intent,
     JinjaPrompt,
     Parameter,
     PythonFunction,
     RawPrompt,
+    SemanticSearch,
     SparqlQuery,
+    SqlppQuery,
+    StructuredPrompt,
     ToolSelector,
 )
 
@@ -145,7 +149,8 @@ INTEGER = ValueType(lambda value, _: value_term(value), _integer)
 NUMBER = ValueType(lambda value, _: value_term(value), lambda term, _: number(term))
 BOOLEAN = ValueType(lambda value, _: value_term(value), _boolean)
 IRI = ValueType(lambda value, _: ox.NamedNode(value), _iri)
-JSON = ValueType(lambda value, _: ox.Literal(json_text(value)), _json)
+# Its keys stay in the order in which they were written: a prompt's parts are read in it.
+TREE = ValueType(lambda value, _: ox.Literal(json.dumps(value, separators=(",", ":"), ensure_ascii=False)), _json)
 OBJECT = ValueType(lambda value, _: ox.Literal(json_text(value)), _object)
 VALUE = ValueType(lambda value, _: value_term(value), lambda term, _: value_of(term), order=value_order)
 
@@ -208,6 +213,13 @@ INTENT = Table(
     annotated=True,
 )
 
+_COUCHBASE = (
+    Column("couchbase.conn_string", terms.CONNECTION_SECRET, TEXT),
+    Column("couchbase.username", terms.USERNAME_SECRET, TEXT),
+    Column("couchbase.password", terms.PASSWORD_SECRET, TEXT),
+    Column("couchbase.certificate", terms.CERTIFICATE_SECRET, TEXT),
+)
+
 RECORDS: dict[str, Table] = {
     "python_function": Table(
         terms.PYTHON_FUNCTION,
@@ -236,6 +248,66 @@ RECORDS: dict[str, Table] = {
         key=_NAME,
         annotated=True,
     ),
+    "sqlpp_query": Table(
+        terms.SQLPP_QUERY,
+        SqlppQuery,
+        (
+            *_RECORD,
+            Column("query", terms.QUERY_TEXT, TEXT, fallback=""),
+            Column("input_schema", terms.INPUT_SCHEMA, OBJECT),
+            Column("output_schema", terms.OUTPUT_SCHEMA, OBJECT),
+            *_COUCHBASE,
+            Column("answer", terms.ANSWER_TEMPLATE, TEXT),
+        ),
+        (_PARAMETERS,),
+        key=_NAME,
+        annotated=True,
+    ),
+    "semantic_search": Table(
+        terms.SEMANTIC_SEARCH,
+        SemanticSearch,
+        (
+            *_RECORD,
+            Column("input_schema", terms.INPUT_SCHEMA, OBJECT),
+            *_COUCHBASE,
+            Column("embedding.auth", terms.EMBEDDING_AUTH_SECRET, TEXT),
+            Column("embedding.username", terms.EMBEDDING_USERNAME_SECRET, TEXT),
+            Column("embedding.password", terms.EMBEDDING_PASSWORD_SECRET, TEXT),
+            Column("vector_search.bucket", terms.BUCKET_NAME, TEXT),
+            Column("vector_search.scope", terms.SCOPE_NAME, TEXT),
+            Column("vector_search.collection", terms.COLLECTION_NAME, TEXT),
+            Column("vector_search.index", terms.INDEX_NAME, TEXT),
+            Column("vector_search.vector_field", terms.VECTOR_FIELD, TEXT),
+            Column("vector_search.text_field", terms.TEXT_FIELD, TEXT),
+            Column("vector_search.value_class", terms.SEARCHED_CLASS, IRI),
+            Column("vector_search.text_property", terms.SEARCHED_PROPERTY, IRI),
+            Column("vector_search.embedding_model", terms.EMBEDDING_MODEL, TEXT, fallback=""),
+            Column("vector_search.embedding_url", terms.EMBEDDING_MODEL_URL, TEXT),
+            Column("vector_search.num_candidates", terms.CANDIDATE_COUNT, INTEGER),
+            Column("answer", terms.ANSWER_TEMPLATE, TEXT),
+        ),
+        (_PARAMETERS,),
+        key=_NAME,
+        annotated=True,
+    ),
+    "http_request": Table(
+        terms.HTTP_REQUEST,
+        HttpRequest,
+        (
+            *_RECORD,
+            Column("method", terms.HTTP_METHOD, TEXT, fallback=""),
+            Column("path", terms.URL_PATH, TEXT, fallback=""),
+            Column("specification", terms.SPECIFICATION, OBJECT, fallback={}),
+            Column("specification_source", terms.SPECIFICATION_SOURCE, TEXT),
+            Column("specification_hash", terms.SPECIFICATION_HASH, TEXT),
+            Column("credentials", terms.CREDENTIAL_NAMES, OBJECT),
+            Column("input_schema", terms.INPUT_SCHEMA, OBJECT),
+            Column("output_schema", terms.OUTPUT_SCHEMA, OBJECT),
+        ),
+        (_PARAMETERS,),
+        key=_NAME,
+        annotated=True,
+    ),
     "raw_prompt": Table(
         terms.RAW_PROMPT,
         RawPrompt,
@@ -249,6 +321,19 @@ RECORDS: dict[str, Table] = {
         JinjaPrompt,
         (*_RECORD, Column("text", terms.PROMPT_TEXT, TEXT, fallback="")),
         (_PARAMETERS, _SELECTORS),
+        key=_NAME,
+        annotated=True,
+    ),
+    "prompt": Table(
+        terms.STRUCTURED_PROMPT,
+        StructuredPrompt,
+        (
+            *_RECORD,
+            Column("text", terms.PROMPT_TEXT, TEXT, fallback=""),
+            Column("content", terms.PROMPT_CONTENT, TREE),
+            Column("output_schema", terms.OUTPUT_SCHEMA, OBJECT),
+        ),
+        (_SELECTORS,),
         key=_NAME,
         annotated=True,
     ),

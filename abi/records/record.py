@@ -15,6 +15,9 @@ __all__ = [
     "KINDS",
     "AgentSpecification",
     "AnyRecord",
+    "CouchbaseSecrets",
+    "EmbeddingSecrets",
+    "HttpRequest",
     "Intent",
     "IntentScope",
     "IntentType",
@@ -24,13 +27,28 @@ __all__ = [
     "PythonFunction",
     "RawPrompt",
     "Record",
+    "SemanticSearch",
     "Source",
     "SparqlQuery",
+    "SqlppQuery",
+    "StructuredPrompt",
     "SystemPrompt",
     "ToolSelector",
+    "VectorSearch",
 ]
 
-Kind = Literal["python_function", "sparql_query", "raw_prompt", "jinja_prompt", "agent", "intent"]
+Kind = Literal[
+    "python_function",
+    "sqlpp_query",
+    "sparql_query",
+    "semantic_search",
+    "http_request",
+    "raw_prompt",
+    "jinja_prompt",
+    "prompt",
+    "agent",
+    "intent",
+]
 Family = Literal["tool", "prompt", "agent", "intent"]
 IntentType = Literal["agent", "tool", "raw"]
 IntentScope = Literal["all", "direct"]
@@ -122,6 +140,93 @@ class SparqlQuery(Record):
     """A sentence over `rows`, `row_count` and the arguments, in the answer templates' small language."""
 
 
+class CouchbaseSecrets(_Strict):
+    """The names by which a tool looks up where its database is and who it is there; never values."""
+
+    conn_string: str | None = None
+    username: str | None = None
+    password: str | None = None
+    certificate: str | None = None
+    """A file, or the certificate itself in PEM."""
+
+
+class SqlppQuery(Record):
+    """A SQL++ query with named `$parameters`, for Couchbase or for the embedded engine (`duckdb:PATH`)."""
+
+    family: ClassVar[Family] = "tool"
+    kind: Literal["sqlpp_query"] = "sqlpp_query"
+    query: str
+    input_schema: dict[str, Any] = {}
+    output_schema: dict[str, Any] | None = None
+    parameters: list[Parameter] = []
+    couchbase: CouchbaseSecrets = CouchbaseSecrets()
+    answer: str | None = None
+
+
+class EmbeddingSecrets(_Strict):
+    """The names by which a tool looks up its key, or its user name and password, for an embedding service."""
+
+    auth: str | None = None
+    username: str | None = None
+    password: str | None = None
+
+
+class VectorSearch(_Strict):
+    """Where a semantic search looks: in a collection with a text and a vector field, or in a class of the graph.
+
+    `embedding_model` made the vectors; `embedding_url` is the service that runs it, None for this machine.
+    """
+
+    bucket: str | None = None
+    scope: str | None = None
+    collection: str | None = None
+    index: str | None = None
+    vector_field: str | None = None
+    text_field: str | None = None
+    value_class: str | None = None
+    """IRI of the class among whose individuals it looks."""
+    text_property: str | None = None
+    """IRI of the property whose texts are compared."""
+    embedding_model: str
+    embedding_url: str | None = None
+    num_candidates: int = Field(default=3, ge=1)
+
+
+class SemanticSearch(Record):
+    """The texts that are nearest in meaning to the arguments."""
+
+    family: ClassVar[Family] = "tool"
+    kind: Literal["semantic_search"] = "semantic_search"
+    vector_search: VectorSearch
+    input_schema: dict[str, Any] = {}
+    parameters: list[Parameter] = []
+    couchbase: CouchbaseSecrets = CouchbaseSecrets()
+    embedding: EmbeddingSecrets = EmbeddingSecrets()
+    answer: str | None = None
+
+
+class HttpRequest(Record):
+    """One operation of an HTTP service that an OpenAPI document describes."""
+
+    family: ClassVar[Family] = "tool"
+    kind: Literal["http_request"] = "http_request"
+    method: str
+    """In capitals."""
+    path: str
+    """The path's template, as the document has it."""
+    specification: dict[str, Any]
+    """The document as it was, cut down to this operation and what it refers to."""
+    specification_source: str = ""
+    """Where the document was read: a file, relative to the workspace, or a URL."""
+    specification_hash: str = ""
+    """sha256 of the whole document, in hex."""
+    credentials: dict[str, str | dict[str, str]] = {}
+    """Name of a security scheme to the name of its secret, or to those of `username` and `password`."""
+    parameters: list[Parameter] = []
+    input_schema: dict[str, Any] = {}
+    output_schema: dict[str, Any] | None = None
+
+
 class RawPrompt(Record):
     """Instructions without variables."""
 
@@ -138,6 +243,20 @@ class JinjaPrompt(Record):
     kind: Literal["jinja_prompt"] = "jinja_prompt"
     text: str
     parameters: list[Parameter] = []
+    tools: list[ToolSelector] = []
+
+
+class StructuredPrompt(Record):
+    """Agent Catalog 1.x's prompt: `content` is given as it is, with the schema of the output that it asks for.
+
+    `text` is the content itself, or a tree of texts written out for a model; `content` is that tree, else None.
+    """
+
+    family: ClassVar[Family] = "prompt"
+    kind: Literal["prompt"] = "prompt"
+    text: str
+    content: list[JsonValue] | dict[str, JsonValue] | None = None
+    output_schema: dict[str, Any] | None = None
     tools: list[ToolSelector] = []
 
 
@@ -187,15 +306,28 @@ class AgentSpecification(Record):
 
 
 AnyRecord = Annotated[
-    PythonFunction | SparqlQuery | RawPrompt | JinjaPrompt | AgentSpecification | Intent,
+    PythonFunction
+    | SqlppQuery
+    | SparqlQuery
+    | SemanticSearch
+    | HttpRequest
+    | RawPrompt
+    | JinjaPrompt
+    | StructuredPrompt
+    | AgentSpecification
+    | Intent,
     Field(discriminator="kind"),
 ]
 
 KINDS: dict[str, type[Record]] = {
     "python_function": PythonFunction,
+    "sqlpp_query": SqlppQuery,
     "sparql_query": SparqlQuery,
+    "semantic_search": SemanticSearch,
+    "http_request": HttpRequest,
     "raw_prompt": RawPrompt,
     "jinja_prompt": JinjaPrompt,
+    "prompt": StructuredPrompt,
     "agent": AgentSpecification,
     "intent": Intent,
 }
