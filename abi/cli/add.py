@@ -41,14 +41,17 @@ def add(
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name.", hint="Use letters, digits and underscores, a letter first.")
     root = session.root()
-    path = root / template.path.format(name=name)
-    if path.exists():
-        raise UsageError(f"{path.relative_to(root).as_posix()} exists already.", hint="Take another name.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(template.text.replace("NAME", name), encoding="utf-8", newline="\n")
-    created = path.relative_to(root).as_posix()
+    files = {root / place.format(name=name): text for place, text in template.files()}
+    for path in files:
+        if path.exists():
+            raise UsageError(f"{path.relative_to(root).as_posix()} exists already.", hint="Take another name.")
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("NAME", name), encoding="utf-8", newline="\n")
+    created = [path.relative_to(root).as_posix() for path in files]
     if session.as_json:
-        session.output.document({"created": [created]})
+        session.output.document({"created": created})
         return
-    session.output.text(created)
+    for one in created:
+        session.output.text(one)
     session.output.note("Edit it, then: abi check, abi index.", "dim")

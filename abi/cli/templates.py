@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 __all__ = ["TEMPLATES", "Template"]
 
@@ -12,6 +13,11 @@ class Template:
     path: str
     """Relative to the workspace; `{name}` is replaced."""
     text: str
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Path and text of further files that it needs."""
+
+    def files(self) -> list[tuple[str, str]]:
+        return [(self.path, self.text), *self.beside.items()]
 
 
 _SPARQL_QUERY = """\
@@ -87,8 +93,48 @@ type: tool                                              # tool, agent or raw
 target: describe_entity                                 # the tool's or agent's name; for raw: the reply itself
 """
 
+_HTTP_REQUEST = """\
+# Operations of an HTTP service, each a tool of its own: named by its operationId, described by its description.
+record_kind: http_request
+annotations:
+  domain: example                    # values are texts: "true", not true
+open_api:
+  # An OpenAPI document (3.0 or 3.1, JSON or YAML): beside this file, else from the workspace's root; or url: instead.
+  filename: NAME.openapi.yaml
+  # url: https://api.example.org/openapi.json
+  operations:                        # each is checked against the document
+    - path: /things/{thing_id}       # as the document has it
+      method: get                    # get, put, post, delete, options, head, patch or trace
+# For each security scheme of the document, the name by which its secret is looked up; never the secret itself.
+# secrets:
+#   - {bearerAuth: MY_SERVICE_TOKEN}
+#   - {basicAuth: {username: MY_SERVICE_USER, password: MY_SERVICE_PASSWORD}}
+# The tool runs when the service's address is listed under `net_allow` in abi.yaml.
+"""
+
+_OPENAPI = """\
+openapi: 3.1.0
+info: {title: Things, version: "1"}
+servers:
+  - url: http://localhost:8080
+paths:
+  /things/{thing_id}:
+    get:
+      operationId: NAME
+      description: One thing by its number.
+      parameters:
+        - {name: thing_id, in: path, required: true, schema: {type: integer}, description: the number of the thing}
+      responses:
+        "200":
+          description: The thing.
+          content:
+            application/json:
+              schema: {type: object, properties: {name: {type: string}}}
+"""
+
 TEMPLATES: dict[str, Template] = {
     "agent": Template("agents/{name}.yaml", _AGENT),
+    "http_request": Template("tools/{name}.yaml", _HTTP_REQUEST, {"tools/{name}.openapi.yaml": _OPENAPI}),
     "intent": Template("agents/{name}.yaml", _INTENT),
     "jinja_prompt": Template("prompts/{name}.jinja", _JINJA_PROMPT),
     "python_function": Template("tools/{name}.py", _PYTHON_FUNCTION),

@@ -17,6 +17,7 @@ from abi.graph.mapping import iri_of, read_quads, record_quads
 from abi.graph.names import Names, encode, source_graph
 from abi.graph.rdf_source import parse_rdf, subject_lines
 from abi.graph.template import check_template
+from abi.net import net_client
 from abi.records.reader import ReadContext, ReadResult, read_file
 from abi.records.record import Record, Source, SparqlQuery
 from abi.records.scan import RDF_SUFFIXES, SourceFile
@@ -69,7 +70,7 @@ class Loader:
         self.settings = settings
         self.names = names
         self.look: Look = look or (lambda record, path, line: [])
-        self.context = ReadContext.of(settings)
+        self.context = ReadContext.of(settings, net_client(settings).get)
 
     def read(self, file: SourceFile) -> Loaded:
         """The records or triples of a file, and what is wrong with it by itself. Raises nothing for what it holds."""

@@ -12,7 +12,7 @@ from abi.findings import Finding, Severity
 from abi.records.literal_secrets import looks_like_secret
 from abi.yaml_reader import Located
 
-__all__ = ["MAX_DESCRIPTION_WORDS", "Header", "common_fields", "identifier_fix", "near", "type_name"]
+__all__ = ["MAX_DESCRIPTION_WORDS", "Header", "common_fields", "identifier_fix", "near", "shared_fields", "type_name"]
 
 MAX_DESCRIPTION_WORDS = 256
 _TYPE_NAMES: dict[type, str] = {
@@ -174,8 +174,7 @@ def common_fields(header: Header) -> dict[str, Any]:
 
     `name` and `description` are absent from the result where they are faulty.
     """
-    header.known.add("record_kind")
-    fields: dict[str, Any] = {"annotations": _annotations(header), "secrets": list(dict.fromkeys(_secrets(header)))}
+    fields = shared_fields(header)
     name = header.identifier("name")
     if name:
         fields["name"] = name
@@ -190,6 +189,12 @@ def common_fields(header: Header) -> dict[str, Any]:
         fix = "Add `description: ...`: what it does and when to use it. Search and agents choose by it."
         header.fault("description", "description-missing", "The description is missing.", fix)
     return fields
+
+
+def shared_fields(header: Header) -> dict[str, Any]:
+    """annotations and secrets: what records share that take name and description from elsewhere."""
+    header.known.add("record_kind")
+    return {"annotations": _annotations(header), "secrets": list(dict.fromkeys(_secrets(header)))}
 
 
 def _annotations(header: Header) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from abi.findings import Finding, Severity
-from abi.records import agent, prompt, python_function, sparql_query
+from abi.records import agent, http_request, prompt, python_function, sparql_query
 from abi.records.document import (
     Document,
     decode,
@@ -30,19 +30,25 @@ from abi.settings import Settings
 __all__ = ["READERS", "RECORD_SUFFIXES", "ReadContext", "ReadResult", "Reader", "read_file"]
 
 _IRI = re.compile(r"(?:https?://|urn:)[^\s<>\"{}|\\^`\x00-\x20]+\Z")
+_STRUCTURED = re.compile(r"^record_kind:\s*[\"']?prompt[\"']?\s*(?:#.*)?$", re.MULTILINE)
 _CURIE = re.compile(r"([A-Za-z_][\w.-]*)?:([\w.~%/#+-]*)\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """What a reader knows of the workspace. `prefixes` are those that its records may use."""
+    """What a reader knows of the workspace. `prefixes` are those that its records may use.
+
+    `fetch` gives the bytes at a URL that a record names; readers open no connection of their own. Without it, such a
+    record cannot be read.
+    """
 
     settings: Settings
     prefixes: Mapping[str, str]
+    fetch: Callable[[str], bytes] | None = None
 
     @classmethod
-    def of(cls, settings: Settings) -> ReadContext:
-        return cls(settings, settings.all_prefixes())
+    def of(cls, settings: Settings, fetch: Callable[[str], bytes] | None = None) -> ReadContext:
+        return cls(settings, settings.all_prefixes(), fetch)
 
     def expand(self, word: str) -> str:
         """The IRI of `prefix:name`, `<iri>` or an IRI. Raises ValueError that says what is wrong."""
@@ -109,13 +115,15 @@ class Reader:
 READERS: dict[str, Reader] = {
     "python_function": Reader(python_function.read, (".py",)),
     "sparql_query": Reader(sparql_query.read, (".rq",)),
+    "http_request": Reader(http_request.read, (".yaml", ".yml")),
     "raw_prompt": Reader(prompt.read_raw, (".prompt", ".jinja")),
     "jinja_prompt": Reader(prompt.read_jinja, (".jinja", ".prompt")),
+    "prompt": Reader(prompt.read_structured, (".yaml", ".yml", ".prompt")),
     "agent": Reader(agent.read_agent, (".yaml", ".yml")),
     "intent": Reader(agent.read_intent, (".yaml", ".yml")),
 }
 
-_LATER = {"sqlpp_query", "semantic_search", "http_request", "prompt"}
+_LATER = {"sqlpp_query", "semantic_search"}
 """Kinds of Agent Catalog that are not read yet: their files are left alone, with a warning."""
 
 _OPEN: dict[str, tuple[Callable[[str, str], Document], str]] = {
@@ -139,11 +147,9 @@ def read_file(file: SourceFile, context: ReadContext) -> ReadResult:
     text = _text(file, suffix, result)
     if text is None:
         return result
-    if suffix == ".prompt" and not text.lstrip().startswith("---"):
-        # Agent Catalog 1.x writes prompts as plain YAML under the same suffix.
-        plain = open_yaml(file.path, text)
-        if plain.header is not None and plain.header.value.get("record_kind") in _LATER:
-            opener = open_yaml
+    if suffix == ".prompt" and _STRUCTURED.search(text):
+        # Agent Catalog 1.x writes prompts as plain YAML under the same suffix; its first line may be `---`, too.
+        opener = open_yaml
     document = opener(file.path, text)
     result.findings.extend(document.findings)
     kind = _kind(document, default_kind, suffix, result)
@@ -177,6 +183,8 @@ def _kind(document: Document, default: str, suffix: str, result: ReadResult) -> 
     value: Any = document.header.value.get("record_kind") if document.header else None
     line = document.header.line("record_kind") if document.header else 1
     if value is None:
+        if document.header and {"openapi", "swagger"} & document.header.value.keys():
+            return None  # a specification that lies beside the record that names it
         if not default and document.header is not None:
             fix = "Add `record_kind: agent` or another kind, or name the file in .abiignore."
             message = "The file has no record_kind, so it is no record, and was skipped."

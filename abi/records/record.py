@@ -104,6 +104,8 @@ class Record(_Strict):
     """What all records share. `kind` is the `record_kind` of the file; `family` decides the IRI and the name space."""
 
     family: ClassVar[Family]
+    arguments_by_schema: ClassVar[bool] = False
+    """Whether `input_schema`, and not `parameters`, says what the arguments must be like."""
 
     name: str
     description: str
@@ -210,6 +212,7 @@ class HttpRequest(Record):
 
     family: ClassVar[Family] = "tool"
     kind: Literal["http_request"] = "http_request"
+    arguments_by_schema: ClassVar[bool] = True
     method: str
     """In capitals."""
     path: str

@@ -44,7 +44,12 @@ def argument_model(record: HasParameters) -> type[BaseModel]:
     """The model of the record's arguments, without those that the caller's identity fills.
 
     Field names are the parameters' names; where pydantic cannot take one (`copy`, `_x`), it is the field's alias.
+    Where a JSON Schema describes the arguments, the model is made from it.
     """
+    if getattr(record, "arguments_by_schema", False):
+        from abi.tools.schema_model import schema_model
+
+        return schema_model(record.input_schema, record.name)  # type: ignore[attr-defined]
     shown = [p for p in record.parameters if p.filled_from is None]
     return _model(record.name, record.description, tuple(p.model_dump_json() for p in shown))
 

@@ -26,6 +26,7 @@ PARTS: dict[str, tuple[type[BaseModel], str, str]] = {
 CLASSES = {
     "python_function": terms.PYTHON_FUNCTION,
     "sparql_query": terms.SPARQL_TEMPLATE,
+    "http_request": terms.HTTP_REQUEST,
     "raw_prompt": terms.RAW_PROMPT,
     "jinja_prompt": terms.JINJA_PROMPT,
     "agent": terms.AGENT_SPECIFICATION,
