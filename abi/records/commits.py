@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["last_commits"]
+__all__ = ["GIT", "git_environment", "last_commits"]
 
 _SECONDS = 20.0
 # A repository's own configuration can name programs to run: none of them is needed for a list of names.
-_GIT = [
+GIT = [
     "git",
     "--no-pager",
     "--no-optional-locks",
@@ -31,10 +31,10 @@ def last_commits(root: Path, paths: Iterable[str]) -> dict[str, str]:
     missing = set(paths)
     if not missing:
         return {}
-    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    env = git_environment()
     try:
         tracked = subprocess.run(
-            [*_GIT, "ls-files", "-z"], cwd=root, env=env, capture_output=True, timeout=_SECONDS, check=True
+            [*GIT, "ls-files", "-z"], cwd=root, env=env, capture_output=True, timeout=_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return {}
@@ -42,8 +42,13 @@ def last_commits(root: Path, paths: Iterable[str]) -> dict[str, str]:
     return _walk(root, env, missing) if missing else {}
 
 
+def git_environment() -> dict[str, str]:
+    """The environment for a git that asks nothing and fetches nothing."""
+    return {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+
+
 def _walk(root: Path, env: dict[str, str], missing: set[str]) -> dict[str, str]:
-    command = [*_GIT, "log", "--format=%x01%H", "--name-only", "--no-renames", "--relative", "-z", "--", "."]
+    command = [*GIT, "log", "--format=%x01%H", "--name-only", "--no-renames", "--relative", "-z", "--", "."]
     found: dict[str, str] = {}
     deadline = time.monotonic() + _SECONDS
     with subprocess.Popen(
