@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from abi.agents.cards import ToolCard
 from abi.agents.fill import Filling, fill
 from abi.agents.reading import Reading
-from abi.agents.words import content_stems, split_name, stem
+from abi.agents.words import content_stems, split_name, stem, tokens
 from abi.agents.world import World
 
 if TYPE_CHECKING:
@@ -97,7 +97,12 @@ class Chooser:
         stems = self.stems(card)
         open_spans = [(f.start, f.end) for f in [*filling.used, *(f for _, f in filling.unknown)]]
         content = [(w, s, e) for w, s, e in reading.content() if not any(a <= s and e <= b for a, b in open_spans)]
-        left = [w for w, _, _ in content if not self.covers(stems, w)]
+        numbers = {f.start for f in reading.of("number") if f not in filling.used}
+        left = [
+            w
+            for w, s, e in content
+            if not self.covers(stems, w) or (s in numbers and not self._counts(card, w, reading.after(e, 1)))
+        ]
         uncovered = list(dict.fromkeys(left))
         things = [f for f in reading.found if f.kind in ("entity", "quoted", "unknown")]
         return Fit(card, filling, similarity, uncovered, len(content) - len(left), injected, len(things))
@@ -112,6 +117,13 @@ class Chooser:
             own += [" ".join(split_name(c)) for c in card.columns]
             self._stems[key] = content_stems(own)
         return self._stems[key]
+
+    def _counts(self, card: ToolCard, number: str, what: list[str]) -> bool:
+        """Whether a tool speaks of just that number of things: `two cities`, when asked for two stops, is no answer."""
+        if not what:
+            return False
+        said = " ".join(stem(w) for text in (card.description, *card.phrases) for w, _, _ in tokens(text))
+        return f" {stem(number)} {stem(what[0])} " in f" {said} "
 
     def covers(self, stems: Collection[str], word: str) -> bool:
         """Whether a tool with these stems speaks of a word; of a compound, of all its parts."""

@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from abi.agents.intents import AgentIntent, Thresholds
 from abi.errors import Invalid, NotFound
-from abi.records.record import AgentSpecification, Intent, JinjaPrompt, RawPrompt, Record
+from abi.records.record import AgentSpecification, Intent, JinjaPrompt, RawPrompt, Record, StructuredPrompt
+from abi.search.selectors import selected_tools, selector_text
 
 if TYPE_CHECKING:
     from abi.agents.services import Services
@@ -216,10 +217,12 @@ class Definitions:
         if reference is None:
             return record.system_prompt.text or _DEFAULT_PROMPT, []
         prompt = self._record("prompt", reference)
-        if not isinstance(prompt, RawPrompt | JinjaPrompt):
+        if not isinstance(prompt, RawPrompt | JinjaPrompt | StructuredPrompt):
             missing.append(f"prompt/{_last(reference)}")
             return _DEFAULT_PROMPT, []
-        return prompt.text, [s.name for s in prompt.tools if s.name]
+        selected = selected_tools(prompt.tools, self._services.find)
+        missing += [f"tool/{s.name}" if s.name else selector_text(s) for s in selected.unmatched]
+        return prompt.text, selected.names
 
     def _agent_name(self, reference: str) -> str | None:
         own = self.find(_last(reference)) if "/" not in reference else None

@@ -91,7 +91,7 @@ def _fill_entities(parameters: Sequence[Parameter], reading: Reading, world: Wor
                 options[index, parameter.name] = fitting
     best: tuple[float, list[tuple[Parameter, int]]] = (0.0, [])
     for chosen in _assignments(parameters, range(min(len(pieces), 6))):
-        if all((index, p.name) in options for p, index in chosen):
+        if all((index, p.name) in options for p, index in chosen) and _apart([options[i, p.name] for p, i in chosen]):
             score = sum(_worth(p, pieces[index], reading, bool(filling.arguments.get(p.name))) for p, index in chosen)
             named = [{c.iri for c in pieces[i].candidates} & {o[0] for o in options[i, p.name]} for p, i in chosen]
             score -= sum(not n for n in named)
@@ -109,6 +109,12 @@ def _fill_entities(parameters: Sequence[Parameter], reading: Reading, world: Wor
         else:
             filling.arguments.pop(parameter.name, None)
             filling.ambiguous.append((parameter, fitting))
+
+
+def _apart(chosen: Sequence[list[tuple[str, str]]]) -> bool:
+    """Whether no two parameters would get one and the same thing: a message names it once."""
+    single = [options[0][0] for options in chosen if len(options) == 1]
+    return len(single) == len(set(single))
 
 
 def _assignments(parameters: Sequence[Parameter], indexes: Sequence[int]) -> list[list[tuple[Parameter, int]]]:

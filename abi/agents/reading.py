@@ -13,7 +13,7 @@ from abi.agents.words import GENERIC, stem, tokens
 
 if TYPE_CHECKING:
     from abi.agents.services import Linker
-    from abi.search.linker import Candidate
+    from abi.search.linker import Candidate, Mention
 
 __all__ = ["Found", "Reading", "read"]
 
@@ -26,6 +26,8 @@ _WRITTEN = re.compile(
     r"\b(?:(?P<d1>\d{1,2})(?:st|nd|rd|th)? (?P<m1>[A-Za-z]{3,9})|(?P<m2>[A-Za-z]{3,9}) (?P<d2>\d{1,2})(?:st|nd|rd|th)?)"
     r",? (?P<y>\d{4})\b"
 )
+_SURE = 0.7
+_BEFORE_NAMES = frozenset("from to in into at near between and of via for about".split())
 _SPELLED = {w: n for n, w in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)}
 _SPELLED |= {"fifteen": 15, "twenty": 20, "fifty": 50, "hundred": 100, "dozen": 12}
 
@@ -98,7 +100,7 @@ def read(text: str, linker: Linker, *, known: frozenset[str] = frozenset()) -> R
     for found in _dates(text):
         add(found)
     for mention in linked:
-        if _is_name(mention.text, known):
+        if _is_name(mention.text, known) and _is_meant(mention, reading):
             add(Found("entity", mention.start, mention.end, mention.text, None, tuple(mention.candidates)))
     for match in _NUMBER.finditer(text):
         plain = match.group().replace(",", "")
@@ -125,6 +127,13 @@ def _is_name(text: str, known: frozenset[str]) -> bool:
     if text.isupper() and len(text) > 1:
         return True
     return not all(w.casefold() in GENERIC or (w.islower() and stem(w) in known) for w in words)
+
+
+def _is_meant(mention: Mention, reading: Reading) -> bool:
+    """False for a word in lower case that is a small part of some name, where nothing says that it names something."""
+    if mention.candidates[0].score >= _SURE or any(c.isupper() or c.isdigit() for c in mention.text):
+        return True
+    return bool(set(reading.before(mention.start, 1)) & _BEFORE_NAMES)
 
 
 def _names(reading: Reading, known: frozenset[str]) -> Sequence[tuple[int, int]]:

@@ -21,6 +21,7 @@ _NUMBERS = _INTEGERS | {terms.XSD_DECIMAL, terms.XSD_DOUBLE, terms.XSD_FLOAT}
 _DATES = frozenset({terms.XSD_DATE_TIME, terms.XSD_DATE})
 _LIMIT = frozenset("limit top first max maximum most n count rows results".split())
 _LIMIT_CUES = frozenset("top first best limit only".split())
+_BEFORE_COUNTS = frozenset("the a list show give me name find which what".split())
 _LOW_CUES = ("at least", "more than", "over", "above", "minimum", "min", "from")
 _HIGH_CUES = ("at most", "less than", "fewer than", "under", "below", "up to", "within", "maximum", "max")
 _ARTICLES = frozenset("a an the".split())
@@ -82,7 +83,9 @@ def _number(parameter: Parameter, card: ToolCard, reading: Reading, numbers: lis
     if parameter.required:
         return fitting[0]
     # "the 5 busiest airports": a number right before what is counted limits the answer
-    return fitting[0] if names & _LIMIT and reading.after(fitting[0].end, 1) else None
+    before = reading.before(fitting[0].start, 1)
+    counts = bool(reading.after(fitting[0].end, 1)) and (not before or before[0] in _BEFORE_COUNTS)
+    return fitting[0] if names & _LIMIT and counts else None
 
 
 def _with_cue(number: Found, reading: Reading, words: int) -> Found:
