@@ -3,18 +3,26 @@
     AbiError                    code          HTTP  exit
     ├─ UsageError               usage          400   2   the call itself is wrong
     │  ├─ ArgumentError         arguments      422   2   a tool or prompt got arguments it cannot take
-    │  └─ Unsupported           unsupported    501   2   this store, embedder or kind cannot do that
+    │  ├─ Unsupported           unsupported    501   2   this store, embedder or kind cannot do that
+    │  ├─ WrongMethod           wrong_method   405   2   the address takes no request of this method
+    │  ├─ NotAcceptable         not_acceptable 406   2   none of the formats that the client takes can be had
+    │  ├─ Changed               changed        412   2   it is no longer what the client said that it is
+    │  ├─ TooLarge              too_large      413   2   a request is larger than its limit
+    │  └─ WrongMedia            wrong_media    415   2   a request's body is in a format that is not taken here
     ├─ Unreadable               unreadable     400   3   an input cannot be read or parsed
     │  └─ QuerySyntaxError      query_syntax   400   3   SPARQL that does not parse
     ├─ Invalid                  invalid        422   1   an input was read and breaks a rule; carries findings
     ├─ NotFound                 not_found      404   1   no record, graph, thread or turn of that name
     ├─ ToolFailed               tool_failed    502   1   a tool was called and raised
     ├─ Denied                   denied         403   5   the caller may not do that
+    │  ├─ Unauthenticated       unauthenticated 401  5   this needs a key, and none or no valid one was given
+    │  ├─ TooMany               too_many       429   5   more requests than a caller may send in this time
     │  ├─ QueryRefused          query_refused  403   5   the guard does not let this query through
     │  └─ Untrusted             untrusted      403   5   the workspace's Python is not trusted
     ├─ StoreError               store          503   4   the graph store failed
     │  ├─ StoreLocked           store_locked   503   4   another process writes to it
     │  ├─ StoreMissing          store_missing  503   4   nothing was indexed yet
+    │  ├─ Busy                  busy           503   4   as much is running already as may
     │  └─ QueryTimeout          query_timeout  503   4   a query went over its time and was ended
     └─ NetworkError             network        502   4   something over the network could not be had
 
@@ -32,9 +40,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AbiError",
     "ArgumentError",
+    "Busy",
+    "Changed",
     "Denied",
     "Invalid",
     "NetworkError",
+    "NotAcceptable",
     "NotFound",
     "QueryRefused",
     "QuerySyntaxError",
@@ -42,11 +53,16 @@ __all__ = [
     "StoreError",
     "StoreLocked",
     "StoreMissing",
+    "TooLarge",
+    "TooMany",
     "ToolFailed",
+    "Unauthenticated",
     "Unreadable",
     "Unsupported",
     "Untrusted",
     "UsageError",
+    "WrongMedia",
+    "WrongMethod",
 ]
 
 
@@ -82,6 +98,31 @@ class ArgumentError(UsageError):
 class Unsupported(UsageError):
     code = "unsupported"
     http_status = 501
+
+
+class WrongMethod(UsageError):
+    code = "wrong_method"
+    http_status = 405
+
+
+class NotAcceptable(UsageError):
+    code = "not_acceptable"
+    http_status = 406
+
+
+class Changed(UsageError):
+    code = "changed"
+    http_status = 412
+
+
+class TooLarge(UsageError):
+    code = "too_large"
+    http_status = 413
+
+
+class WrongMedia(UsageError):
+    code = "wrong_media"
+    http_status = 415
 
 
 class Unreadable(AbiError):
@@ -122,6 +163,16 @@ class Denied(AbiError):
     exit_code = 5
 
 
+class Unauthenticated(Denied):
+    code = "unauthenticated"
+    http_status = 401
+
+
+class TooMany(Denied):
+    code = "too_many"
+    http_status = 429
+
+
 class QueryRefused(Denied):
     code = "query_refused"
 
@@ -142,6 +193,10 @@ class StoreLocked(StoreError):
 
 class StoreMissing(StoreError):
     code = "store_missing"
+
+
+class Busy(StoreError):
+    code = "busy"
 
 
 class QueryTimeout(StoreError):

@@ -67,6 +67,25 @@ class Settings(BaseModel):
     query_seconds: float = Field(default=10.0, gt=0, description="Time limit of one query from outside.")
     query_rows: int = Field(default=10_000, gt=0, description="Row limit of one query from outside.")
     query_result_bytes: int = Field(default=20 * 1024 * 1024, gt=0, description="Size limit of a query's result.")
+    query_seconds_cap: float = Field(
+        default=60.0, gt=0, description="Longest time limit that a client may ask for, and that of an update."
+    )
+    query_workers: int = Field(default=0, ge=0, description="Processes that answer queries; 0: one for each core.")
+    query_queue: int = Field(default=64, ge=0, description="Queries that may wait for a process; more are refused.")
+    query_staleness: float = Field(
+        default=0.5, ge=0, description="Longest time for which a query may not see what another client has written."
+    )
+    server_hosts: list[str] = Field(
+        default=[], description="Host names by which `abi serve` may be called, besides those of this machine."
+    )
+    server_origins: list[str] = Field(
+        default=[], description="Origins whose web pages may call `abi serve` (CORS), or *."
+    )
+    server_requests: int = Field(default=256, gt=0, description="Requests that `abi serve` works on at one time.")
+    server_rate: int = Field(
+        default=60_000, ge=0, description="Requests that one key or address may send in a minute; 0: no limit."
+    )
+    max_body_bytes: int = Field(default=256 * 1024, gt=0, description="Largest body of a request that holds no RDF.")
     tool_rows: int = Field(default=200, gt=0, description="Rows that an agent's tool gives back at most.")
     render_seconds: float = Field(default=5.0, gt=0, description="Time limit of rendering one prompt.")
     render_bytes: int = Field(default=1024 * 1024, gt=0, description="Longest text that a prompt may render to.")
