@@ -11,13 +11,13 @@ write hold the graph's lock for just as long as they write.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from abi.errors import Denied, Invalid, NotFound
+from abi.errors import Denied, Invalid, NotFound, StoreMissing
 from abi.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from abi.agents.agent import Agent, AgentRuntime
     from abi.agents.turn import Event, TurnResult
     from abi.findings import Finding
+    from abi.graph.difference import Difference
     from abi.graph.gate import Gate
     from abi.graph.indexing import CheckReport, IndexReport, Progress
     from abi.graph.loads import LoadReport
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from abi.graph.rows import Rows
     from abi.graph.traces import TraceStore
     from abi.graph.update import UpdateReport
+    from abi.graph.version_file import CatalogVersion
+    from abi.graph.versions import PublishReport, Versions
     from abi.graph.worker import QueryWorker
     from abi.records.record import Parameter, Record
     from abi.reports import DemoReport, DoctorReport, FindReport, LsReport, ShowReport, StatusReport
@@ -48,24 +51,29 @@ __all__ = ["Workspace"]
 class Workspace:
     """One workspace. Safe to use from several threads. Close it, or use it as a context manager."""
 
-    def __init__(self, root: Path, *, read_only: bool = False) -> None:
+    def __init__(self, root: Path, *, read_only: bool = False, version: str | None = None) -> None:
         self.root = root.absolute()
         self.read_only = read_only
         self.settings, self.setting_origins = Settings.load(self.root)
         self._lock = threading.RLock()
         self._store: OxigraphStore | None = None
         self._trace_worker: QueryWorker | None = None
+        self.catalog_version: CatalogVersion | None = None
+        """The published version that this workspace shows; None where it shows the live graph."""
+        if version is not None:
+            self._show_version(version)
 
     # Opening and closing
 
     @classmethod
-    def open(cls, path: str | Path = ".", *, read_only: bool = False) -> Workspace:
+    def open(cls, path: str | Path = ".", *, read_only: bool = False, version: str | None = None) -> Workspace:
         """The workspace in the folder `path`, or the nearest one above it.
 
-        `read_only` refuses every verb that writes. Raises NotFound where there is none, Invalid and Unreadable for a
-        faulty `abi.yaml`.
+        `read_only` refuses every verb that writes. `version` shows a published version, read-only, in memory: `latest`,
+        or digits of its name or of its commit. Raises NotFound where there is none of either, Invalid and Unreadable
+        for a faulty `abi.yaml`.
         """
-        return cls(cls.find_root(Path(path)), read_only=read_only)
+        return cls(cls.find_root(Path(path)), read_only=read_only, version=version)
 
     @staticmethod
     def find_root(start: str | Path) -> Path:
@@ -168,6 +176,12 @@ class Workspace:
             finally:
                 store.close()
 
+    def _show_version(self, version: str) -> None:
+        self.catalog_version, self._store = self._versions.open(version, self.settings.all_prefixes())
+        self.read_only = True
+        # Nothing of a version is kept: neither its search index, nor traces and memory of conversations with it.
+        self.settings = self.settings.model_copy(update={"store": "memory"})
+
     @property
     def _graph_path(self) -> Path:
         return self.root / ".abi" / "graph"
@@ -213,7 +227,19 @@ class Workspace:
                 self._follow(store, report.subjects if report.written else (), before)
                 if progress:
                     progress("search index", 1, 1)
+        if report.written:
+            report.findings = sorted({*report.findings, *self._vain_searches(report.subjects)})
         return report
+
+    def _vain_searches(self, subjects: Collection[str]) -> list[Finding]:
+        """A warning for each changed prompt that selects tools by a search which finds none."""
+        from abi.graph.mapping import Names, read_record
+        from abi.search.selectors import searching_prompts, vain_searches
+
+        names = Names(self.settings.base_iri, self.store)
+        prompts = [read_record(self.store, p, names) for p in searching_prompts(self.store.query) if p in subjects]
+        find = self.run_context.find
+        return [fault for prompt in prompts for fault in vain_searches(prompt, find)] if find else []
 
     def check(self, paths: Sequence[str | Path] = (), *, progress: Progress | None = None) -> CheckReport:
         """Read and validate the files; write nothing."""
@@ -264,6 +290,40 @@ class Workspace:
         from abi.graph.loads import export
 
         return export(self.store, self.settings, graph=graph, source=source, format=format)
+
+    # Versions
+
+    def publish(self, message: str = "", *, allow_dirty: bool = False) -> PublishReport:
+        """Write what the graph holds as an immutable version. Raises Invalid where the files are not what it holds, or
+        differ from their commit, unless `allow_dirty`."""
+        from abi.graph.versions import publish
+
+        with self._writing() as store:
+            before = store.version()
+            gate = self._gate(store)
+            report = publish(store, gate, self.root, self.settings, message=message, allow_dirty=allow_dirty)
+            if store.version() != before:
+                self._follow(store, report.subjects, before)
+            return report
+
+    def versions(self) -> list[CatalogVersion]:
+        """The published versions, oldest first."""
+        return self._versions.all()
+
+    def diff(self, before: str, after: str | None = None) -> Difference:
+        """What differs between two versions, or between one and the graph as it is. Raises NotFound, UsageError."""
+        from abi.graph.difference import compare
+
+        prefixes, base = self.settings.all_prefixes(), self.settings.base_iri
+        _, old = self._versions.open(before, prefixes)
+        new = self.store if after is None else self._versions.open(after, prefixes)[1]
+        return compare(old, new, base)
+
+    @cached_property
+    def _versions(self) -> Versions:
+        from abi.graph.versions import Versions
+
+        return Versions(self.root / ".abi" / "versions")
 
     # Looking
 
@@ -345,6 +405,8 @@ class Workspace:
         from abi.graph.guard import check_query
 
         check_query(text, self.settings, self.settings.all_prefixes())
+        if traces and self.settings.store == "memory":
+            return self.traces.query(text)
         worker = self._traces_worker() if traces else self._worker
         given = {
             "seconds": self.settings.query_seconds,
@@ -397,6 +459,7 @@ class Workspace:
             trusted=is_trusted(self.root),
             principal=None,
             secret=lambda name: secret(name, self.settings, self.root),
+            find=lambda kind=None, query=None, **options: self.find(kind, query, **options).hits,
         )
 
     def trust(self) -> None:
@@ -453,7 +516,12 @@ class Workspace:
 
         with self._lock:
             if self._trace_worker is None:
-                store = OxigraphStore.open(self.root / ".abi" / "traces", read_only=True)
+                try:
+                    store = OxigraphStore.open(self.root / ".abi" / "traces", read_only=True)
+                except StoreMissing:
+                    raise StoreMissing(
+                        "There are no traces yet.", hint="The first turn of a chat makes them."
+                    ) from None
                 self._trace_worker = QueryWorker(store, prefixes=self.settings.all_prefixes())
             return self._trace_worker
 

@@ -72,6 +72,24 @@ description: Asks for one thing by its name.
 Describe {{ thing }} from the graph{% if language is defined %}, in {{ language }}{% endif %}.
 """
 
+_PROMPT = """\
+record_kind: prompt
+name: NAME
+description: How to answer, and in which form.
+content:                                        # a text, or a tree of texts; it is given as it stands
+  agent_instructions: Answer from the graph only, and name what you found by its label.
+  output_format_instructions: Give the answer as one sentence, and the labels as a list.
+output:                                         # the JSON Schema of the answer that is asked for
+  type: object
+  properties:
+    answer: {type: string}
+    labels: {type: array, items: {type: string}}
+tools:                                          # found in the catalog when the prompt is fetched
+  - name: search_entities
+  - {query: describe an entity of the graph, limit: 2}
+# annotations: {domain: example}
+"""
+
 _AGENT = """\
 record_kind: agent
 name: NAME
@@ -137,6 +155,7 @@ TEMPLATES: dict[str, Template] = {
     "http_request": Template("tools/{name}.yaml", _HTTP_REQUEST, {"tools/{name}.openapi.yaml": _OPENAPI}),
     "intent": Template("agents/{name}.yaml", _INTENT),
     "jinja_prompt": Template("prompts/{name}.jinja", _JINJA_PROMPT),
+    "prompt": Template("prompts/{name}.yaml", _PROMPT),
     "python_function": Template("tools/{name}.py", _PYTHON_FUNCTION),
     "raw_prompt": Template("prompts/{name}.prompt", _RAW_PROMPT),
     "sparql_query": Template("tools/{name}.rq", _SPARQL_QUERY),

@@ -13,15 +13,20 @@ from urllib.parse import unquote
 import pyoxigraph as ox
 
 from abi import terms
+from abi.errors import UsageError
 from abi.findings import Severity
 from abi.graph.change import Candidate, Node
 from abi.graph.names import FAMILY_CLASSES, family_of
+from abi.records.annotation_predicate import holds, parse_predicate
 
 __all__ = ["Fault", "integrity_faults"]
 
 _N = ox.NamedNode
 _TYPE, _NAME, _HAS_INTENT = _N(terms.RDF_TYPE), _N(terms.NAME), _N(terms.HAS_INTENT)
 _VALUE_CLASS, _OWL_CLASS = _N(terms.VALUE_CLASS), _N(terms.OWL_CLASS)
+_SELECTOR, _PREDICATE = _N(terms.TOOL_SELECTOR), _N(terms.ANNOTATION_PREDICATE)
+_SELECTS = {_NAME, _PREDICATE, _N(terms.QUERY_TEXT)}
+_HAS_ANNOTATION, _KEY, _VALUE = _N(terms.HAS_ANNOTATION), _N(terms.KEY), _N(terms.VALUE)
 
 _REFERENCES: dict[ox.NamedNode, tuple[str, str, tuple[str, ...]]] = {
     _N(terms.HAS_TOOL): ("tools", "tool", ("tool",)),
@@ -62,6 +67,7 @@ def integrity_faults(candidate: Candidate) -> list[Fault]:
         *_dangling(candidate),
         *_selectors(candidate),
         *_classes(candidate),
+        *_orphans(candidate),
     ]
 
 
@@ -178,29 +184,59 @@ def _dangling(candidate: Candidate) -> Iterator[Fault]:
 
 
 def _selectors(candidate: Candidate) -> Iterator[Fault]:
+    """Selectors that no tool answers to: by name, and by annotations. What a search finds is told when it is made."""
     names: dict[ox.Literal, None] = {}
     selectors: dict[Node, None] = {}
     for quad in (*candidate.net.added, *candidate.net.removed):
-        if quad.predicate != _NAME or not isinstance(quad.object, ox.Literal):
-            continue
         node = quad.subject
         assert not isinstance(node, ox.Triple)
-        if terms.TOOL_SELECTOR in candidate.types(node):
+        is_new = quad.predicate == _TYPE and quad.object == _SELECTOR
+        if (is_new or quad.predicate in _SELECTS) and terms.TOOL_SELECTOR in candidate.types(node):
             selectors[node] = None
-        elif not candidate.types(node):  # a record that goes away
-            names[quad.object] = None
+        elif quad.predicate == _NAME and isinstance(quad.object, ox.Literal) and not candidate.types(node):
+            names[quad.object] = None  # a record that goes away
     for gone in names:
         for node in candidate.subjects(_NAME, gone):
             if terms.TOOL_SELECTOR in candidate.types(node):
                 selectors[node] = None
     for node in selectors:
-        for name in (t for t in candidate.objects(node, _NAME) if isinstance(t, ox.Literal)):
-            if not any("tool" in _families(candidate, o) for o in candidate.subjects(_NAME, name)):
-                owners = candidate.subjects(_N(terms.SELECTS_TOOL), node)
-                owner = owners[0] if owners else node
-                text = f"{_name(candidate, owner)} selects the tool {name.value}, which does not exist"
-                near = _near(candidate, name.value, ("tool",))
-                yield Fault(owner, "tools", "warning", "selector-unmatched", text, near)
+        owners = candidate.subjects(_N(terms.SELECTS_TOOL), node)
+        if owners:
+            yield from _unmatched(candidate, node, owners[0])
+
+
+def _unmatched(candidate: Candidate, selector: Node, prompt: Node) -> Iterator[Fault]:
+    owner = _name(candidate, prompt)
+    texts = [t.value for t in candidate.objects(selector, _PREDICATE) if isinstance(t, ox.Literal)]
+    try:
+        predicate = parse_predicate(texts[0]) if texts else None
+    except UsageError:
+        return  # a fault of its own, told where it is read
+    names = [t for t in candidate.objects(selector, _NAME) if isinstance(t, ox.Literal)]
+    for name in names:
+        tools = [o for o in candidate.subjects(_NAME, name) if "tool" in _families(candidate, o)]
+        if not tools:
+            text = f"{owner} selects the tool {name.value}, which does not exist"
+            near = _near(candidate, name.value, ("tool",))
+            yield Fault(prompt, "tools", "warning", "selector-unmatched", text, near)
+        elif predicate and not any(holds(predicate, _annotations(candidate, tool)) for tool in tools):
+            text = f"{owner} selects the tool {name.value} with {texts[0]}, and its annotations are others"
+            fix = "Correct the annotations of one of the two."
+            yield Fault(prompt, "tools", "warning", "selector-unmatched", text, fix)
+    if not names and predicate:
+        every = (t for c in FAMILY_CLASSES["tool"] for t in candidate.subjects(_TYPE, _N(c)))
+        if not any(holds(predicate, _annotations(candidate, tool)) for tool in every):
+            text = f"{owner} selects tools with {texts[0]}, and there is none"
+            yield Fault(prompt, "tools", "warning", "selector-unmatched", text, "Correct the annotations.")
+
+
+def _annotations(candidate: Candidate, node: Node) -> dict[str, str]:
+    found = {}
+    for part in candidate.objects(node, _HAS_ANNOTATION):
+        if isinstance(part, (ox.NamedNode, ox.BlankNode)):
+            for key in candidate.objects(part, _KEY):
+                found[key.value] = next((v.value for v in candidate.objects(part, _VALUE)), "")
+    return found
 
 
 def _classes(candidate: Candidate) -> Iterator[Fault]:
@@ -217,6 +253,20 @@ def _classes(candidate: Candidate) -> Iterator[Fault]:
         near = _nearest(value.value.replace("#", "/").rsplit("/", 1)[-1], known)
         fix = f"Did you mean {near}?" if near else "Declare it in an ontology of the workspace, or correct its IRI."
         yield Fault(node, "value_class", "warning", "class-unknown", text, fix)
+
+
+def _orphans(candidate: Candidate) -> Iterator[Fault]:
+    """What is left of a record that lost its type: no shape would ever look at it again."""
+    for quad in candidate.net.removed:
+        if quad.predicate != _TYPE or family_of(getattr(quad.object, "value", "")) is None:
+            continue
+        node = quad.subject
+        assert not isinstance(node, ox.Triple)
+        if not _families(candidate, node) and (left := next(iter(candidate.quads(node)), None)) is not None:
+            text = f"{_name(candidate, node)} would be of no kind any more, but other triples of it would stay"
+            graph = getattr(left.graph_name, "value", "")
+            fix = "Delete all of it, with its parts, or leave its rdf:type."
+            yield Fault(node, "kind", "error", "kind-missing", text, fix, graph)
 
 
 def _missing(candidate: Candidate, target: Node) -> str:

@@ -10,12 +10,13 @@ where it has the annotation with another value; a record without it matches neit
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from abi.errors import UsageError
 
-__all__ = ["And", "Compare", "In", "Not", "Or", "Predicate", "parse_predicate"]
+__all__ = ["And", "Compare", "In", "Not", "Or", "Predicate", "holds", "parse_predicate"]
 
 _MAX_LENGTH = 4096
 _MAX_DEPTH = 50
@@ -74,6 +75,19 @@ def parse_predicate(text: str) -> Predicate:
     predicate = parser.any_of(0)
     parser.expect_end()
     return predicate
+
+
+def holds(predicate: Predicate, annotations: Mapping[str, str]) -> bool:
+    """Whether a record with these annotations is chosen."""
+    if isinstance(predicate, Compare):
+        same = annotations.get(predicate.key) == predicate.value
+        return predicate.key in annotations and same == (predicate.operator == "=")
+    if isinstance(predicate, In):
+        return annotations.get(predicate.key) in predicate.values
+    if isinstance(predicate, Not):
+        return not holds(predicate.operand, annotations)
+    of = (holds(operand, annotations) for operand in predicate.operands)
+    return all(of) if isinstance(predicate, And) else any(of)
 
 
 def _wrong(what: str, start: int) -> UsageError:

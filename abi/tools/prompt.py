@@ -7,12 +7,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from abi.errors import ArgumentError, ToolFailed
-from abi.records.record import JinjaPrompt, RawPrompt
+from abi.records.record import JinjaPrompt, RawPrompt, StructuredPrompt, ToolSelector
+from abi.search.selectors import selected_tools, selector_text
 from abi.settings import Settings
 from abi.tools.runner import RunContext, ToolResult
 
@@ -24,19 +25,39 @@ _MEMORY = 512 * 1024 * 1024
 _KEPT_ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT", "PATH")
 
 
-def run(record: RawPrompt | JinjaPrompt, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
-    """The prompt as `{text, tools}`, where `tools` are the names that its selectors name. Raises as `render` does."""
+Prompt = RawPrompt | JinjaPrompt | StructuredPrompt
+
+
+def run(record: Prompt, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
+    """The prompt as `{text, tools}`, with the names of the tools that its selectors choose now.
+
+    What a selector finds nothing for is told under `unmatched`. A structured prompt has its `content` too, verbatim,
+    and the schema of its `output`. Raises as `render` does.
+    """
     text = render(record, raw_arguments, context.settings, principal=context.principal)
-    tools = [selector.name for selector in record.tools if selector.name]
-    return ToolResult(tool=record.name, arguments=dict(raw_arguments), result={"text": text, "tools": tools})
+    result: dict[str, Any] = {"text": text, "tools": []}
+    if isinstance(record, StructuredPrompt):
+        result["content"] = text if record.content is None else record.content
+        if record.output_schema is not None:
+            result["output"] = record.output_schema
+    tools, unmatched = _tools(record.tools, context)
+    result["tools"] = tools
+    if unmatched:
+        result["unmatched"] = unmatched
+    return ToolResult(tool=record.name, arguments=dict(raw_arguments), result=result)
 
 
-def render(
-    record: RawPrompt | JinjaPrompt, arguments: Mapping[str, Any], settings: Settings, *, principal: str | None = None
-) -> str:
+def _tools(selectors: Sequence[ToolSelector], context: RunContext) -> tuple[list[str], list[str]]:
+    if context.find is None:  # outside a workspace there is nothing to choose from
+        return [s.name for s in selectors if s.name], [selector_text(s) for s in selectors if not s.name]
+    selected = selected_tools(selectors, context.find)
+    return selected.names, [selector_text(s) for s in selected.unmatched]
+
+
+def render(record: Prompt, arguments: Mapping[str, Any], settings: Settings, *, principal: str | None = None) -> str:
     """The text of a prompt. Raises ArgumentError that names all missing variables, and ToolFailed.
 
-    A raw prompt takes no arguments. A template's optional variables may be left out or None.
+    Only a template takes arguments. A template's optional variables may be left out or None.
     """
     parameters = record.parameters if isinstance(record, JinjaPrompt) else []
     names = [p.name for p in parameters if p.filled_from is None]
@@ -44,7 +65,7 @@ def render(
     if unknown:
         takes = f"It takes {', '.join(names)}." if names else "It takes none."
         raise ArgumentError(f"The prompt {record.name} has no argument {', '.join(unknown)}.", hint=takes)
-    if isinstance(record, RawPrompt):
+    if not isinstance(record, JinjaPrompt):
         return record.text
     values: dict[str, Any] = {p.name: p.default for p in record.parameters if p.default is not None}
     values |= {name: value for name, value in arguments.items() if value is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -36,6 +36,8 @@ class RunContext:
     trusted: bool = False
     principal: str | None = None
     secret: Callable[[str], str] | None = None
+    find: Callable[..., Sequence[Any]] | None = None
+    """The catalog's search: `find("tools", text, name=, annotations=, limit=)` gives hits with a `name`."""
 
 
 @dataclass(slots=True)
@@ -138,6 +140,7 @@ RUNNERS: dict[str, Runner] = {
     "http_request": _in("abi.tools.http_request"),
     "raw_prompt": _in("abi.tools.prompt"),
     "jinja_prompt": _in("abi.tools.prompt"),
+    "prompt": _in("abi.tools.prompt"),
     "agent": _asked,
     "intent": _asked,
 }

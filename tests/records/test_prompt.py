@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from abi.records.jinja_variables import TemplateFault, template_parameters
 from abi.records.parameters import JSON, XSD
-from abi.records.record import JinjaPrompt, RawPrompt, ToolSelector
+from abi.records.record import JinjaPrompt, RawPrompt, StructuredPrompt, ToolSelector
 
 from .conftest import Read, places
 
@@ -117,9 +117,83 @@ def test_an_unused_parameter_is_warned_about(read: Read) -> None:
     assert [(f.line, f.code, f.severity) for f in result.findings] == [(5, "parameter-unused", "warning")]
 
 
-def test_a_prompt_of_agent_catalog_1_is_left_alone_with_a_warning(read: Read) -> None:
-    result = read("record_kind: prompt\nname: p\ndescription: d\ncontent: {a: b}\n", "p.prompt")
-    assert [(f.code, f.severity) for f in result.findings] == [("kind-unsupported", "warning")]
+STRUCTURED = """\
+record_kind: prompt
+name: find_routes_node
+description: >
+  Instructions on how to find routes between airports.
+annotations:
+  organization: "sequoia"
+tools:
+  - name: find_direct_routes
+    annotations: gdpr_2016_compliant = "true"
+  - query: finding flights by name
+    limit: 0
+output:
+  type: object
+  properties:
+    routes: {type: array, items: {type: string}}
+content:
+  output_format_instructions: One route a line.
+  agent_instructions: |
+    Find a route.
+    Then tell it.
+  steps: [look, {then: tell}]
+"""
+
+
+@pytest.mark.parametrize("path", ["p.yaml", "p.yml", "p.prompt"])
+@pytest.mark.parametrize("start", ["", "---\n", "# a comment\n---\n"])
+def test_a_structured_prompt(read: Read, path: str, start: str) -> None:
+    result = read(start + STRUCTURED, path)
+    assert result.findings == []
+    (record,) = result.records
+    assert isinstance(record, StructuredPrompt)
+    assert record.content is not None and list(record.content) == [
+        "output_format_instructions",
+        "agent_instructions",
+        "steps",
+    ]
+    assert record.text == (
+        "output_format_instructions: One route a line.\nagent_instructions:\n  Find a route.\n  Then tell it.\n"
+        "steps:\n  - look\n  - then: tell"
+    )
+    assert record.output_schema is not None and record.output_schema["type"] == "object"
+    assert [s.limit for s in record.tools] == [1, 0]
+
+
+def test_the_text_of_a_structured_prompt_is_verbatim(read: Read) -> None:
+    text = "record_kind: prompt\nname: p\ndescription: d\ncontent: |2+\n    {{ no template }}\n  ---\n\n"
+    (record,) = read(text, "p.prompt").records
+    assert isinstance(record, StructuredPrompt)
+    assert (record.text, record.content) == ("  {{ no template }}\n---\n\n", None)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "field", "code"),
+    [
+        ("", 1, "content", "prompt-empty"),
+        ("content: '  '", 4, "content", "prompt-empty"),
+        ("content: {}", 4, "content", "prompt-empty"),
+        ("content: 5", 4, "content", "content-type"),
+        ("content:\n  a: {b: x,\n    c: 5}", 6, "content.a.c", "content-type"),
+        ("content: [x, true]", 4, "content.1", "content-type"),
+        ("content:\n  a:", 5, "content.a", "content-type"),
+        ("content: x\noutput: '[]'", 5, "output", "type-wrong"),
+        ("content: x\noutput: '{\"type\": }'", 5, "output", "output-syntax"),
+        ("content: x\noutput:\n  type: objekt", 6, "output.type", "output-schema"),
+        ("content: x\nname: a b", 5, "name", "yaml-duplicate-key"),
+        ("content: x\nannotations: {a: true}", 5, "annotations.a", "annotation-type"),
+        ("content: x\ntools:\n  - {name: a, query: b}", 6, "tools.0", "selector-wrong"),
+        ("content: x\ntools:\n  - {name: a, annotations: a=b}", 6, "tools.0.annotations", "predicate-syntax"),
+        ("content: x\nmetadata_fields: [a]", 5, "metadata_fields", "key-unknown"),
+    ],
+)
+def test_faults_of_a_structured_prompt(read: Read, lines: str, line: int, field: str, code: str) -> None:
+    result = read(f"record_kind: prompt\nname: p\ndescription: d\n{lines}\n", "prompts/p.yaml")
+    assert (line, field, code) in places(result)
+    if code in ("key-unknown", "predicate-syntax"):
+        assert result.records != []
 
 
 def test_reading_a_template_evaluates_nothing_of_it() -> None:

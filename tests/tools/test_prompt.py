@@ -68,7 +68,13 @@ def test_a_run_gives_the_text_and_the_named_tools(tmp_path: Path) -> None:
     prompt = template("Hi {{ who }}: {{ a }}").model_copy(update={"tools": tools})
     prompt = prompt.model_copy(update={"parameters": [who, prompt.parameters[1]]})
     document = run_record(prompt, {"a": "x"}, context).document()
-    assert document == {"prompt": "p", "arguments": {"a": "x"}, "text": "Hi ann: x", "tools": ["find_routes"]}
+    assert document == {
+        "prompt": "p",
+        "arguments": {"a": "x"},
+        "text": "Hi ann: x",
+        "tools": ["find_routes"],
+        "unmatched": ['tools for "routes"'],
+    }
     with pytest.raises(ArgumentError, match="no argument who"):
         run_record(prompt, {"a": "x", "who": "eve"}, context)
 
