@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.tools import StructuredTool, ToolException
+from pydantic import BaseModel
 
 from abi.errors import AbiError
 from abi.records.record import Record
@@ -28,6 +29,17 @@ class CatalogTool(StructuredTool):
     record: Record
     phrases: tuple[str, ...] = ()
     runner: Callable[..., Any]
+
+    def _parse_input(self, tool_input: str | dict[str, Any], tool_call_id: str | None) -> str | dict[str, Any]:
+        # LangChain keeps what it finds under the names of the model's fields, and drops what came under an alias.
+        if (
+            isinstance(tool_input, dict)
+            and isinstance(self.args_schema, type)
+            and issubclass(self.args_schema, BaseModel)
+        ):
+            fields = {field.alias or key: key for key, field in self.args_schema.model_fields.items()}
+            tool_input = {fields.get(key, key): value for key, value in tool_input.items()}
+        return super()._parse_input(tool_input, tool_call_id)
 
     def call(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool as the workspace does. Raises the errors of `abi.errors`."""

@@ -6,6 +6,7 @@ graph held of a file is replaced by what the file holds now; a graph that was ed
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from abi.records.record import Source
 from abi.records.scan import ScanResult, SourceFile, scan
 from abi.settings import Settings
 
-__all__ = ["CheckReport", "IndexReport", "Indexer", "Progress", "check_files"]
+__all__ = ["CheckReport", "IndexReport", "Indexer", "Progress", "check_files", "files_behind"]
 
 SETTINGS_FILE = "abi.yaml"
 
@@ -162,12 +163,13 @@ class Indexer:
         plan = _Plan([], [], [], [], known, list(scanned.findings))
         # A prefix or the base may mean something else now; then every file does.
         anew = any(f.path == SETTINGS_FILE and _changed(f, known) for f in sources)
+        stale = self._stale()
         wanted = []
         for file in sources:
             graph, _, edited = known.get(file.path, ("", "", False))
             if edited and not restore and not (_changed(file, known) and self._says_the_same(file, graph)):
                 plan.edited.append(file.path)
-            elif edited or anew or _changed(file, known):
+            elif edited or anew or graph in stale or _changed(file, known):
                 wanted.append(file)
                 if graph and graph != source_graph(self.settings.base_iri, file.path):
                     plan.gone.append(graph)
@@ -195,6 +197,22 @@ class Indexer:
             plan.findings += loaded.findings
             self.lines |= {iri: (loaded.file.path, line) for iri, line in loaded.lines.items()}
         return plan
+
+    def _stale(self) -> set[str]:
+        """Graphs of records whose specification, a file of its own, is no longer the one that was read."""
+        rows = self.store.query(
+            "SELECT DISTINCT ?graph ?path ?hash WHERE { GRAPH ?graph { "
+            f"?record <{terms.SPECIFICATION_SOURCE}> ?path ; <{terms.SPECIFICATION_HASH}> ?hash " + "}}"
+        )
+        stale = set()
+        for row in rows:
+            path = self.root / row["path"].value
+            try:
+                if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != row["hash"].value:
+                    stale.add(row["graph"].value)
+            except OSError:
+                continue  # what was read of it still stands
+        return stale
 
     def _says_the_same(self, file: SourceFile, graph: str) -> bool:
         """Whether a file holds just what its edited graph does: the graph was written back to it."""
@@ -354,3 +372,11 @@ def check_files(
         asked = scan(root, settings.sources, list(paths), settings)
         findings = sorted({*findings, *(f for f in asked.findings if f.code.startswith("path-"))})
     return CheckReport(not has_errors(findings), sorted(entries, key=lambda e: (e.kind, e.name)), findings)
+
+
+def files_behind(root: Path, settings: Settings, store: OxigraphStore) -> list[str]:
+    """Paths of the sources that are not, or no longer, what the graph was made of; gone ones among them."""
+    known = Catalog(store).sources()
+    sources = [*_settings_file(root), *shipped_sources(), *scan(root, settings.sources, None, settings).files]
+    there = {file.path for file in sources}
+    return sorted([*(f.path for f in sources if _changed(f, known)), *(known.keys() - there)])
