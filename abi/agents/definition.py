@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from abi.agents.services import Services
 
 __all__ = ["MAX_DEPTH", "ROOT", "AgentDefinition", "Definitions"]
+
+_log = logging.getLogger("abi")
 
 ROOT = "Abi"
 """The agent over all others; it answers where none is named."""
@@ -220,7 +223,11 @@ class Definitions:
         if not isinstance(prompt, RawPrompt | JinjaPrompt | StructuredPrompt):
             missing.append(f"prompt/{_last(reference)}")
             return _DEFAULT_PROMPT, []
-        selected = selected_tools(prompt.tools, self._services.find)
+        try:
+            selected = selected_tools(prompt.tools, self._services.find)
+        except Exception as error:  # an embedder may be out of reach; the tools that are named are there all the same
+            _log.warning("The tools that %s searches for are not looked up (%s).", prompt.name, error)
+            return prompt.text, [s.name for s in prompt.tools if s.name]
         missing += [f"tool/{s.name}" if s.name else selector_text(s) for s in selected.unmatched]
         return prompt.text, selected.names
 

@@ -21,6 +21,7 @@ from abi.graph.rows import Rows
 from abi.graph.traces import TraceStore
 from abi.records.record import AgentSpecification, Intent, Parameter, RawPrompt, Record, SparqlQuery, SystemPrompt
 from abi.search.embedder import Embedder, get_embedder
+from abi.search.find import find
 from abi.search.index import SearchIndex
 from abi.search.linker import Linker
 from abi.settings import Settings
@@ -155,7 +156,9 @@ class SmallServices:
         return self.store.query(text)
 
     def find(self, kind: str | None = None, query: str | None = None, **options: Any) -> list[Any]:
-        return []
+        if self.index.version != self.store.version():
+            self.index.rebuild(self.store.query, self.settings, self.store.version())
+        return find(self.index, self.store.query, self.embedder, query, kind=kind, **options)
 
     def run(self, name: str, /, **arguments: Any) -> ToolResult:
         self.calls.append((name, arguments))

@@ -79,6 +79,14 @@ def test_a_prompt_brings_the_tools_that_it_names(services: SmallServices) -> Non
     assert [t.name for t in read(services).agent("a").tools] == ["airports_in"]
 
 
+def test_a_search_that_fails_leaves_the_tools_that_are_named(services: SmallServices) -> None:
+    selectors = [ToolSelector(name="airports_in"), ToolSelector(query="routes")]
+    services.put(JinjaPrompt(name="p", description="P.", text="Use tools.", tools=selectors))
+    services.put(AgentSpecification(name="a", description="A.", system_prompt=SystemPrompt(prompt="p")))
+    services.embedder = None
+    assert [t.name for t in read(services).agent("a").tools] == ["airports_in"]
+
+
 def test_the_way_down_is_the_shortest_and_cycles_end(services: SmallServices) -> None:
     services.put(AgentSpecification(name="a", description="A.", agents=["b", "travel"]))
     services.put(AgentSpecification(name="b", description="B.", agents=["a"]))
