@@ -227,25 +227,25 @@ def _record(
         message = f"The specification has no path {path!r}."
         header.fault(where, "operation-missing", message, fix)
         return None
+    item = paths[path]
     try:
-        known = [m for m in METHODS if m in Operation(specification, path, method).item]
         snapshot = narrowed(specification, [(path, method)], location=location, variables=variables)
+        faults = list(_faults(snapshot))
+        if faults:
+            for fault_at, message in faults:
+                text = f"The specification of {called} is not valid at {fault_at}: {message}"
+                header.fault(where, "specification-invalid", text, "Correct the specification.")
+            return None
         operation = Operation(snapshot, path, method)
         name, fault = operation_name(operation)
         schemas = {"input_schema": operation.input_schema, "output_schema": operation.output_schema}
-        servers = operation.servers
     except OperationFault as error:
-        item = paths[path]
         known = [m for m in METHODS if isinstance(item, Mapping) and m in item]
         missing = method not in known and known
         fix = f"The path has: {', '.join(known)}." if missing else "Correct the specification."
-        code = "operation-missing" if "does not exist" in str(error) else "specification-invalid"
+        code = "operation-missing" if missing else "specification-invalid"
         header.fault(f"{at}.method" if missing else where, code, f"{called}: {error}", fix)
         return None
-    faults = list(_faults(snapshot))
-    for fault_at, message in faults:
-        text = f"The specification of {called} is not valid at {fault_at}: {message}"
-        header.fault(where, "specification-invalid", text, "Correct the specification.")
     if fault:
         own = operation.operation_id
         said = f"The operationId {own!r} is no identifier" if own else f"{called} has no operationId"
@@ -262,9 +262,9 @@ def _record(
     if len(description.split()) > MAX_DESCRIPTION_WORDS:
         message = f"The description of {called} has more than {MAX_DESCRIPTION_WORDS} words; search reads no more."
         header.fault(where, "description-long", message, "Make it shorter.", "warning")
-    _reachable(header, at, called, servers, context)
+    _reachable(header, at, called, operation.servers, context)
     _secrets(header, at, called, operation, shared["credentials"])
-    if faults or not description:
+    if not description:
         return None
     parameters = schema_parameters(schemas["input_schema"] or {})
     fields = {**shared, **schemas, "name": name, "description": description, "method": method.upper(), "path": path}
@@ -277,13 +277,16 @@ def _faults(snapshot: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
     new = str(snapshot.get("openapi", "")).startswith("3.1")
     validator = (OpenAPIV31SpecValidator if new else OpenAPIV30SpecValidator)(dict(snapshot))
+    n = 0
     try:
-        for n, error in enumerate(validator.iter_errors()):
+        for n, error in enumerate(validator.iter_errors(), start=1):
+            yield "/".join(str(p) for p in error.absolute_path) or "its root", str(error.message)[:300]
             if n == 5:
                 return
-            yield "/".join(str(p) for p in error.absolute_path) or "its root", str(error.message)[:300]
-    except RecursionError:
-        yield "its root", "it is nested too deeply"
+    except Exception as error:
+        # The library goes on to the next check after one that failed, and may stumble over what that one found.
+        if not n:
+            yield "its root", f"it cannot be checked ({type(error).__name__}: {error})"
 
 
 def _reachable(header: Header, at: str, called: str, servers: list[str], context: ReadContext) -> None:

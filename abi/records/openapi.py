@@ -113,7 +113,7 @@ class Operation:
     def servers(self) -> list[str]:
         """URLs of the operation's, the path's or the document's servers, with the defaults of their variables."""
         for holder in (self.operation, self.item, self.document):
-            listed = [s for s in holder.get("servers") or [] if isinstance(s, Mapping)]
+            listed = [s for s in _list(holder.get("servers")) if isinstance(s, Mapping)]
             if listed:
                 return [server_url(server, {}) for server in listed]
         return []
@@ -214,7 +214,7 @@ class Operation:
         wanted = self.operation.get("security", self.document.get("security"))
         known = _mapping(_mapping(self.document.get("components")).get("securitySchemes"))
         ways = []
-        for way in wanted or []:
+        for way in _list(wanted):
             ways.append({name: _mapping(self.follow(known.get(name))) for name in _mapping(way)})
         return ways
 
@@ -222,7 +222,7 @@ class Operation:
         """Of the path item and of the operation; the operation's stand before the path item's of the same name."""
         merged: dict[tuple[str, str], Mapping[str, Any]] = {}
         for holder in (self.item, self.operation):
-            for one in holder.get("parameters") or []:
+            for one in _list(holder.get("parameters")):
                 parameter = _mapping(self.follow(one))
                 place, name = str(parameter.get("in", "")), str(parameter.get("name", ""))
                 # OpenAPI: these three are said by `content` and `security`, and parameters of their names ignored.
@@ -369,7 +369,7 @@ def narrowed(
         if "security" not in kept and "security" in document:
             kept["security"] = document["security"]
         item[operation.method] = kept
-        for way in kept.get("security") or []:
+        for way in _list(kept.get("security")):
             used |= set(_mapping(way))
     schemes = _mapping(_mapping(document.get("components")).get("securitySchemes"))
     for name in sorted(used & schemes.keys()):
@@ -391,7 +391,7 @@ def narrowed(
 def _servers(operation: Operation, location: str, variables: Mapping[str, str]) -> list[str]:
     listed: list[Mapping[str, Any]] = []
     for holder in (operation.operation, operation.item, operation.document):
-        listed = [s for s in holder.get("servers") or [] if isinstance(s, Mapping)]
+        listed = [s for s in _list(holder.get("servers")) if isinstance(s, Mapping)]
         if listed:
             break
     urls = [server_url(server, variables) for server in listed] or ["/"]
@@ -496,6 +496,10 @@ def _preference(media_type: str) -> int:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str:
