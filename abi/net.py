@@ -18,6 +18,7 @@ What the operator writes into `abi.yaml` as a target of its own (a local model s
 
 from __future__ import annotations
 
+import atexit
 import ipaddress
 import socket
 import threading
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from abi.settings import Settings
 
-__all__ = ["AllowList", "NetClient", "Reply", "net_client"]
+__all__ = ["AllowList", "NetClient", "Reply", "close_clients", "net_client"]
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -430,11 +431,20 @@ def _shown(url: str) -> str:
     return f"{parts.scheme}://{host}{parts.path}" if host else url.partition("?")[0]
 
 
+_clients: dict[tuple[tuple[str, ...], float, int], NetClient] = {}
+
+
 def net_client(settings: Settings) -> NetClient:
     """The client of a workspace's settings; equal settings share one, with its connections."""
-    return _shared(tuple(settings.net_allow), settings.net_seconds, settings.net_bytes)
+    key = (tuple(settings.net_allow), settings.net_seconds, settings.net_bytes)
+    found = _clients.get(key)
+    return found or _clients.setdefault(key, NetClient(key[0], seconds=key[1], max_bytes=key[2]))
 
 
-@lru_cache(maxsize=16)
-def _shared(allow: tuple[str, ...], seconds: float, max_bytes: int) -> NetClient:
-    return NetClient(allow, seconds=seconds, max_bytes=max_bytes)
+def close_clients() -> None:
+    """Close the connections of all shared clients; the next request opens new ones."""
+    for client in list(_clients.values()):
+        client.close()
+
+
+atexit.register(close_clients)
