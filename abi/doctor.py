@@ -6,13 +6,15 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from abi.errors import AbiError
+from abi.errors import AbiError, StoreMissing
 from abi.reports import Check, DoctorReport
 
 if TYPE_CHECKING:
     from abi.workspace import Workspace
 
 __all__ = ["examine"]
+
+_NEED_THE_GRAPH = {"edited", "search index", "query process", "trust"}
 
 
 def examine(workspace: Workspace) -> DoctorReport:
@@ -30,10 +32,14 @@ def examine(workspace: Workspace) -> DoctorReport:
         ("secrets", _secrets),
     )
     checks = []
+    missing = False
     for name, look in looks:
+        if missing and name in _NEED_THE_GRAPH:
+            continue
         try:
             checks.append(look(workspace))
         except AbiError as error:
+            missing = missing or isinstance(error, StoreMissing)
             checks.append(Check(name, False, error.message, error.hint))
     return DoctorReport(checks)
 
@@ -65,7 +71,7 @@ def _edited(workspace: Workspace) -> Check:
     if edited:
         message = f"The graph was edited since these files were read: {', '.join(edited)}."
         fix = "`abi export --source PATH -o PATH` writes the graph back; `abi index --restore` reads the files."
-        return Check("edited", False, message, fix)
+        return Check("edited", True, message, fix)  # no fault: the graph may be edited, and both ways are open
     return Check("edited", True, "every graph is as its file says")
 
 

@@ -61,9 +61,15 @@ def load_files(
             raise Unreadable(f"There is no file {path}.")
         status = path.stat()
         file = SourceFile(str(path), path, status.st_size, status.st_mtime_ns)
-        names_graphs = format_of(path.name).graphs and path.suffix.lower() != ".jsonld"
+        parsed = parse_rdf(file, None, settings) if format_of(path.name).graphs else None
+        # JSON-LD may name graphs and seldom does.
+        names_graphs = parsed is not None and any(isinstance(q.graph_name, ox.NamedNode) for q in parsed.quads)
         own = graph or (None if names_graphs else f"{settings.base_iri}graph/{encode(path.stem)}")
-        parsed = parse_rdf(file, own, settings)
+        if parsed is None:
+            parsed = parse_rdf(file, own, settings)
+        elif own is not None:
+            target = ox.NamedNode(own)
+            parsed.quads = [ox.Quad(q.subject, q.predicate, q.object, target) for q in parsed.quads]
         report.findings += parsed.findings
         if any(q.graph_name == ox.NamedNode(BOOKKEEPING) for q in parsed.quads):
             message = f"It names the graph {BOOKKEEPING}, which is the store's own."

@@ -47,16 +47,20 @@ def resolve(
     *,
     prefixes: Mapping[str, str] | None = None,
     argument: str = "",
+    look_up: Callable[..., Rows] | None = None,
 ) -> Candidate:
     """The one individual of the class (or of a subclass) that `text` means; owl:Thing stands for anything.
+
+    `look_up` answers the exact look-ups, whose cost does not grow with the graph; `query` (default: for all) those
+    that read a class through.
 
     Raises ArgumentError: with near names in the hint where nothing has that name, and with `code: ambiguous` and all
     `candidates` ({iri, label}) in the fault where several have it.
     """
-    found = candidates(query, text, value_class, prefixes=prefixes)
+    found = candidates(query, text, value_class, prefixes=prefixes, look_up=look_up)
     if len(found) == 1:
         return found[0]
-    what = labels_of(query, [value_class]).get(value_class) or _local(value_class)
+    what = labels_of(look_up or query, [value_class]).get(value_class) or _local(value_class)
     fault: dict[str, Any] = {"argument": argument}
     where = f"{argument}: " if argument else ""
     if found:
@@ -76,31 +80,37 @@ def resolve(
 
 
 def candidates(
-    query: Callable[..., Rows], text: str, value_class: str, *, prefixes: Mapping[str, str] | None = None
+    query: Callable[..., Rows],
+    text: str,
+    value_class: str,
+    *,
+    prefixes: Mapping[str, str] | None = None,
+    look_up: Callable[..., Rows] | None = None,
 ) -> list[Candidate]:
     """All that `text` may mean: by IRI or prefixed name, else by label or code, else by alternative label."""
+    quick = look_up or query
     text = " ".join(text.split())
     if not text or any("\ud800" <= c <= "\udfff" for c in text):
         return []
     iri = _as_iri(text, prefixes or {})
-    if iri is not None and query(f"ASK {{ {_member(f'<{iri}>', value_class)} }}", rows=1).boolean:
-        return [Candidate(iri, labels_of(query, [iri]).get(iri, _local(iri)))]
+    if iri is not None and quick(f"ASK {{ {_member(f'<{iri}>', value_class)} }}", rows=1).boolean:
+        return [Candidate(iri, labels_of(quick, [iri]).get(iri, _local(iri)))]
     spellings = dict.fromkeys((text, text.lower(), text.upper(), text.title(), text.capitalize()))
     literals = " ".join(Term("literal", s, None, tag).n3() for s in spellings for tag in _LANGUAGES)
     exact = f"VALUES ?text {{ {literals} }}"
     folded = f"FILTER(LCASE(STR(?text)) = {Term('literal', text.lower()).n3()})"
-    for condition, after in ((exact, ""), ("", folded)):
+    for ask, condition, after in ((quick, exact, ""), (query, "", folded)):
         for properties in (_NAMES, _OTHER_NAMES):
             listed = " ".join(f"<{p}>" for p in properties)
             # Written so that the names are looked up before the class is.
-            rows = query(
+            rows = ask(
                 f"SELECT DISTINCT ?x {{ VALUES ?property {{ {listed} }} {condition} ?x ?property ?text . {after} "
                 f"FILTER(isIRI(?x)) {_member('?x', value_class, looked_up=True)} }} LIMIT 101",
                 rows=101,
             )
             iris = sorted({row["x"].value for row in rows})
             if iris:
-                labels = labels_of(query, iris)
+                labels = labels_of(quick, iris)
                 return [Candidate(i, labels.get(i, _local(i))) for i in iris]
     return []
 

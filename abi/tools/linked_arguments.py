@@ -45,7 +45,12 @@ def linked_arguments(
         elif parameter.value_class is not None:
             try:
                 found = resolve(
-                    context.query, str(values[name]), parameter.value_class, prefixes=prefixes, argument=name
+                    context.query,
+                    str(values[name]),
+                    parameter.value_class,
+                    prefixes=prefixes,
+                    argument=name,
+                    look_up=context.look_up,
                 )
             except ArgumentError as error:
                 faults += error.details["faults"]
@@ -71,5 +76,5 @@ def cited(context: RunContext, terms: Iterable[Term], rows: Rows) -> list[tuple[
     for row in rows.rows:
         iris += [term.value for term in row.values() if term.kind == "iri"]
     iris = list(dict.fromkeys(iris))[:_MAX_CITED]
-    labels = labels_of(context.query, iris)
+    labels = labels_of(context.look_up or context.query, iris)
     return [(iri, labels[iri]) for iri in iris if iri in labels]
