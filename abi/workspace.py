@@ -426,7 +426,25 @@ class Workspace:
         if family_of(entry.kind) not in ("tool", "prompt"):
             raise UsageError(f"{entry.name!r} is an {entry.kind}; tools and prompts can be run.")
         record = read_record(self.store, entry.iri, Names(self.settings.base_iri, self.store))
+        if self.catalog_version is not None:
+            self._require_published_code(record)
         return run(record, arguments, self.run_context)
+
+    def _require_published_code(self, record: Record) -> None:
+        """A version holds what a function is, but not its code: that may run only while it is what was published."""
+        import hashlib
+
+        from abi.errors import ToolFailed
+
+        if record.source is None or getattr(record, "kind", "") != "python_function":
+            return
+        file = self.root / record.source.path
+        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != record.source.content_hash:
+            commit = self.catalog_version.commit if self.catalog_version else None
+            raise ToolFailed(
+                f"{record.name} cannot run as it was published: {record.source.path} has changed since.",
+                hint=f"`git checkout {commit[:12]}` brings its code back." if commit else "Run it without a version.",
+            )
 
     def run(self, name: str, /, **arguments: Any) -> ToolResult:
         """`run_report` with keyword arguments."""
@@ -460,6 +478,7 @@ class Workspace:
             principal=None,
             secret=lambda name: secret(name, self.settings, self.root),
             find=lambda kind=None, query=None, **options: self.find(kind, query, **options).hits,
+            look_up=lambda text, *, rows=None: self.store.query(text, max_rows=rows),
         )
 
     def trust(self) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from abi.cli.options import AtVersion
 from abi.cli.session import Session
 from abi.errors import Unreadable, UsageError
 
@@ -34,6 +35,7 @@ def export(
     out: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; - is stdout.")
     ] = None,
+    version: AtVersion = None,
 ) -> None:
     """Write the graph out, in any RDF syntax.
 
@@ -43,7 +45,9 @@ def export(
     session: Session = ctx.obj
     if graph and source:
         raise UsageError("--graph and --source do not go together.")
-    with session.workspace(read_only=True) as workspace:
+    if source and version and out is None:
+        raise UsageError("A version is not written back to a file.", hint="Say where to: -o FILE, or -o - for stdout.")
+    with session.workspace(read_only=True, version=version) as workspace:
         target = _target(session, out, source, workspace.root)
         if format is None:
             format = target.suffix.lstrip(".") if target else ("jsonld" if session.as_json else None)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from abi.cli.options import AtVersion
 from abi.cli.session import Session
 
 __all__ = ["EXAMPLES", "KINDS", "find"]
@@ -15,6 +16,7 @@ EXAMPLES = (
     "abi find agents --annotations 'domain = \"travel\"'",
     'abi find entities "Boise" --limit 3',
     "abi find --name find_direct_routes --json",
+    'abi find tools "flights" --version latest',
     "abi find -- tools",
 )
 
@@ -48,6 +50,7 @@ def find(
     closest: Annotated[
         bool, typer.Option("--closest", help="Only the results that are clearly closer than the rest.")
     ] = False,
+    version: AtVersion = None,
 ) -> int:
     """Search records and entities, by words and by meaning.
 
@@ -55,7 +58,7 @@ def find(
     """
     session: Session = ctx.obj
     kind, query = _kind_and_query(words or [], session.arguments)
-    with session.workspace(read_only=True) as workspace:
+    with session.workspace(read_only=True, version=version) as workspace:
         report = workspace.find(
             kind,
             query,

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Directory", "Json", "Verbose", "Version", "complete_agents", "complete_names"]
+__all__ = [
+    "AtVersion",
+    "Directory",
+    "Json",
+    "Verbose",
+    "Version",
+    "complete_agents",
+    "complete_names",
+    "complete_versions",
+]
 
 
 def _set_directory(ctx: typer.Context, value: Path | None) -> Path | None:
@@ -43,6 +52,18 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_agents(ctx: typer.Context, incomplete: str) -> list[str]:
     return _names(ctx, "agents", incomplete)
+
+
+def complete_versions(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of the published versions, for the shell."""
+    try:
+        from abi.workspace import Workspace
+
+        with Workspace.open(_directory(ctx) or Path.cwd(), read_only=True) as workspace:
+            versions = [version.version for version in workspace.versions()]
+    except Exception:  # a completion has no place to tell an error
+        return []
+    return [version for version in ["latest", *reversed(versions)] if version.startswith(incomplete)]
 
 
 def _names(ctx: typer.Context, kind: str | None, incomplete: str) -> list[str]:
@@ -83,5 +104,14 @@ Version = Annotated[
         "--version",
         help="Print the versions of abi, its ontology and its store.",
         callback=_print_version,
+    ),
+]
+AtVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--version",
+        metavar="V",
+        help="In a published version: latest, or digits of its name or its commit.",
+        autocompletion=complete_versions,
     ),
 ]

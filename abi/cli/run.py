@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abi.cli.options import complete_names
+from abi.cli.options import AtVersion, complete_names
 from abi.cli.output import plural
 from abi.cli.session import Session
 from abi.errors import UsageError
@@ -33,6 +33,7 @@ def run(
     ] = None,
     args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="All arguments as a JSON object.")] = None,
     query: Annotated[bool, typer.Option("--query", help="Show the query that ran, on stderr.")] = False,
+    version: AtVersion = None,
 ) -> None:
     """Call a tool, or render a prompt.
 
@@ -40,7 +41,7 @@ def run(
     """
     session: Session = ctx.obj
     arguments = _arguments(arg or [], args)
-    with session.workspace(read_only=True) as workspace:
+    with session.workspace(read_only=True, version=version) as workspace:
         if session.interactive:
             _ask_for_missing(session, workspace, name, arguments)
         document = workspace.run_report(name, arguments).document()

@@ -39,11 +39,11 @@ class Session:
 
         return Workspace.find_root(directory or self.directory or Path.cwd())
 
-    def workspace(self, *, read_only: bool = False) -> Workspace:
+    def workspace(self, *, read_only: bool = False, version: str | None = None) -> Workspace:
         """The opened workspace, to be used as a context manager. Raises NotFound, StoreLocked, StoreMissing."""
         from abi.workspace import Workspace
 
-        workspace = Workspace.open(self.root(), read_only=read_only)
+        workspace = Workspace.open(self.root(), read_only=read_only, version=version)
         self.output.prefixes = workspace.settings.all_prefixes()
         return workspace
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from abi.cli.options import complete_names
+from abi.cli.options import AtVersion, complete_names
 from abi.cli.session import Session
 
 __all__ = ["EXAMPLES", "show"]
@@ -26,10 +26,11 @@ def show(
         str, typer.Argument(help="NAME, KIND/NAME, an IRI or thread/ID/turn/N.", autocompletion=complete_names)
     ],
     format: Annotated[Format | None, typer.Option("--format", help="Instead of a page for people.")] = None,
+    version: AtVersion = None,
 ) -> None:
     """Show one record or turn whole, and who uses it."""
     session: Session = ctx.obj
-    with session.workspace(read_only=True) as workspace:
+    with session.workspace(read_only=True, version=version) as workspace:
         report = workspace.show(name)
         if format is Format.turtle and not session.as_json:
             session.output.text(report.turtle().rstrip("\n"))
