@@ -64,6 +64,7 @@ class OxigraphStore(GraphStore):
         """Held by whoever checks a change and then applies it, so that no other write comes between."""
         self._timer: threading.Timer | None = None
         self._flush_failure: OSError | None = None
+        self._writes = 0
         self._opened_at = self.signature() if read_only else None
 
     @classmethod
@@ -176,6 +177,8 @@ class OxigraphStore(GraphStore):
     def signature(self) -> object:
         if self.path is None:
             return self.version()
+        if not self.read_only:
+            return self._writes  # nobody else can write
         seen = []
         try:
             with os.scandir(self.path) as entries:
@@ -255,6 +258,7 @@ class OxigraphStore(GraphStore):
             raise _explain(failure, self.path) from failure
 
     def _written(self) -> None:
+        self._writes += 1
         if self.path is None:
             return
         if self.flush_seconds == 0:

@@ -14,18 +14,20 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from abi.errors import AbiError, QuerySyntaxError, QueryTimeout, StoreError
+from abi.errors import AbiError, NotAcceptable, QuerySyntaxError, QueryTimeout, StoreError
 from abi.graph import worker_process
+from abi.graph.nursery import Child, Nursery
 from abi.graph.oxigraph import has_dataset_clause
 from abi.graph.rows import Row, Rows, Term
 from abi.graph.store import GraphStore
 from abi.settings import PREFIXES, Settings
 
-__all__ = ["QueryWorker"]
+__all__ = ["Document", "QueryWorker"]
 
 _AT = re.compile(r"error at (\d+):(\d+): ")
 _START_SECONDS = 60.0
@@ -36,6 +38,16 @@ MEMORY_BYTES = 3 * 1024**3
 """Address space of the process, of which an idle one takes 1 GiB (30 MB of it real). Memory past it ends the query."""
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A result in one of its formats. `data` holds it, or where it is large `file`, which the receiver takes away."""
+
+    size: int
+    truncated: bool
+    data: bytes = b""
+    file: Path | None = None
+
+
 class QueryWorker:
     """Answers queries over a snapshot of `store`, one at a time; safe to use from several threads.
 
@@ -44,14 +56,25 @@ class QueryWorker:
     """
 
     def __init__(
-        self, store: GraphStore, *, prefixes: Mapping[str, str] | None = None, memory: int = MEMORY_BYTES
+        self,
+        store: GraphStore,
+        *,
+        prefixes: Mapping[str, str] | None = None,
+        memory: int = MEMORY_BYTES,
+        nursery: Nursery | None = None,
     ) -> None:
         self._store = store
+        self._nursery = nursery
         self._prefixes = dict(PREFIXES if prefixes is None else prefixes)
         self._memory = memory
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Child | None = None
         self._seen: object = None
+        self._looked = 0.0
+        self.working_since: float | None = None
+        """When the query was handed over that is worked on now, by the monotonic clock."""
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files = 0
 
     def query(
         self,
@@ -62,36 +85,92 @@ class QueryWorker:
         seconds: float | None = None,
         rows: int | None = None,
         bytes: int | None = None,
+        prefixes: Mapping[str, str] | None = None,
+        base: str | None = None,
     ) -> Rows:
         """Evaluate a query within its limits; those not given are the settings' defaults.
 
-        Over `rows` or `bytes` the result is cut and `truncated`. Raises QueryTimeout over `seconds` (waiting for a
-        query before this one counts), QuerySyntaxError with `line` and `column` in details, and StoreError where the
-        store cannot be read or the query took the process down.
+        `prefixes` are predeclared in place of the worker's own. Over `rows` or `bytes` the result is cut and
+        `truncated`. Raises QueryTimeout over `seconds` (waiting for a query before this one counts), QuerySyntaxError
+        with `line` and `column` in details, and StoreError where the store cannot be read or the query took the process
+        down.
         """
-        limit = Settings.default_of("query_seconds") if seconds is None else seconds
+        request = _request(text, default_graphs, named_graphs, rows, bytes)
+        if prefixes is not None or base is not None:
+            request |= {"prefixes": dict(prefixes or {}), "base": base}
         started = time.monotonic()
-        if not self._lock.acquire(timeout=limit):
-            raise QueryTimeout(
-                f"Other queries took all of the {limit:g} seconds that this one had.", hint="Try again later."
-            )
-        try:
-            self._ready()
-            request = {
-                "text": text,
-                "union": default_graphs is None and not has_dataset_clause(text),
-                "default_graphs": None if default_graphs is None else list(default_graphs),
-                "named_graphs": None if named_graphs is None else list(named_graphs),
-                "seconds": limit,
-                "rows": Settings.default_of("query_rows") if rows is None else rows,
-                "bytes": Settings.default_of("query_result_bytes") if bytes is None else bytes,
-            }
-            reply = self._ask(request, max(0.05, limit - (time.monotonic() - started)), limit)
-        finally:
-            self._lock.release()
+        reply, _ = self._work(request, seconds)
         result = _rows(reply)
         result.seconds = time.monotonic() - started
         return result
+
+    def document(
+        self,
+        text: str,
+        format: str,
+        *,
+        default_graphs: Sequence[str] | None = None,
+        named_graphs: Sequence[str] | None = None,
+        seconds: float | None = None,
+        rows: int | None = None,
+        bytes: int | None = None,
+        staleness: float = 0.0,
+        since: float = 0.0,
+    ) -> Document:
+        """The same as a document: json, xml, csv or tsv of a SELECT or ASK, or a syntax of `FORMATS` of triples.
+
+        It may be that of a snapshot `staleness` seconds old, but not of one from before `since` (by the monotonic
+        clock). Raises NotAcceptable where the format cannot hold the result.
+        """
+        request = _request(text, default_graphs, named_graphs, rows, bytes)
+        request |= {"format": format, "file": self._file()}
+        reply, body = self._work(request, seconds, staleness, since)
+        file = reply.get("file")
+        return Document(reply["size"], reply["truncated"], body, Path(file) if file else None)
+
+    def parse(self, data: bytes, syntax: str, *, base: str | None, seconds: float) -> tuple[bytes, dict[str, str]]:
+        """RDF from outside as N-Quads, with new names for its blank nodes, and the prefixes that it declared.
+
+        `syntax` as Oxigraph names it (TURTLE). Raises SyntaxError with `lineno` and `offset`, QueryTimeout, StoreError.
+        """
+        source, out = Path(self._file()), Path(self._file())
+        try:
+            source.write_bytes(data)
+            request = {"rdf": str(source), "syntax": syntax, "base": base, "out": str(out)}
+            reply, _ = self._work(request, seconds)
+            return out.read_bytes(), reply["prefixes"]
+        finally:
+            source.unlink(missing_ok=True)
+            out.unlink(missing_ok=True)
+
+    def cancel(self) -> None:
+        """End what is being worked on; whoever waits for it gets a StoreError. From any thread."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def cpu_seconds(self) -> float:
+        """What the process has had of the processor, to a hundredth of a second; where nothing tells, wall time."""
+        process = self._process
+        try:
+            words = Path(f"/proc/{process.pid if process else 0}/stat").read_text().rpartition(")")[2].split()
+            return (int(words[11]) + int(words[12])) / 100
+        except (OSError, ValueError, IndexError):
+            return time.monotonic()
+
+    def yield_to_others(self) -> None:
+        """What is being worked on gets the processor only where nobody else wants it. Cannot be taken back."""
+        process = self._process
+        if process is None or sys.platform == "win32":
+            return
+        import os
+
+        tasks = Path(f"/proc/{process.pid}/task")
+        with contextlib.suppress(OSError):
+            # On Linux each thread has a priority of its own.
+            numbers = [int(t.name) for t in tasks.iterdir()] if tasks.exists() else [process.pid]
+            for number in numbers:
+                os.setpriority(os.PRIO_PROCESS, number, 15)
 
     def refresh(self) -> None:
         """Look at the store again with the next query, also where its signature has not moved."""
@@ -102,6 +181,14 @@ class QueryWorker:
         """End the process; a query after this starts another."""
         with self._lock:
             self._end()
+            if self._folder is not None:
+                self._folder.cleanup()
+                self._folder = None
+
+    def start(self) -> None:
+        """Start the process and have it open the store, so that the first query need not wait for that."""
+        with self._lock:
+            self._ready()
 
     def __enter__(self) -> QueryWorker:
         return self
@@ -109,12 +196,41 @@ class QueryWorker:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def _file(self) -> str:
+        """A path of its own for something large."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="abi-")
+        self._files += 1
+        return str(Path(self._folder.name, str(self._files)))
+
+    def _work(
+        self, request: dict[str, Any], seconds: float | None, staleness: float = 0.0, since: float = 0.0
+    ) -> tuple[dict[str, Any], bytes]:
+        limit = Settings.default_of("query_seconds") if seconds is None else seconds
+        started = time.monotonic()
+        if not self._lock.acquire(timeout=limit):
+            raise QueryTimeout(
+                f"Other queries took all of the {limit:g} seconds that this one had.", hint="Try again later."
+            )
+        try:
+            self._ready(staleness, since)
+            request["seconds"] = limit
+            self.working_since = now = time.monotonic()
+            return self._ask(request, max(0.05, limit - (now - started)), limit)
+        finally:
+            self.working_since = None
+            self._lock.release()
+
     # All below is called with the lock held.
 
-    def _ready(self) -> None:
-        signature = self._store.signature()
+    def _ready(self, staleness: float = 0.0, since: float = 0.0) -> None:
         alive = self._process is not None and self._process.poll() is None
+        now = time.monotonic()
+        if alive and self._seen is not None and since < self._looked and now - self._looked < staleness:
+            return
+        signature = self._store.signature()
         if alive and self._seen is not None and self._seen == signature:
+            self._looked = now
             return
         path: Path | None = getattr(self._store, "path", None)
         if path is not None:
@@ -124,7 +240,7 @@ class QueryWorker:
                 dump = Path(folder, "graph.nq")
                 _dump(self._store, dump)
                 self._open({"dump": str(dump)}, alive=alive)
-        self._seen = signature
+        self._seen, self._looked = signature, now
 
     def _open(self, request: dict[str, Any], *, alive: bool) -> None:
         request |= {"prefixes": self._prefixes, "memory": self._memory}
@@ -138,6 +254,9 @@ class QueryWorker:
             raise StoreError(f"The query process cannot open the graph: {error.message}") from error
 
     def _start(self) -> None:
+        self._process = self._nursery.spawn() if self._nursery is not None else None
+        if self._process is not None:
+            return
         import pyoxigraph
 
         library = Path(pyoxigraph.__file__).parents[1]
@@ -149,41 +268,39 @@ class QueryWorker:
             env={"LC_ALL": "C.UTF-8"},
         )
 
-    def _ask(self, request: dict[str, Any], seconds: float, said: float) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], seconds: float, said: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and wait for its reply; past `seconds` the process is killed. `said`: the limit to name."""
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None
-        late = threading.Event()
-
-        def kill() -> None:
-            late.set()
-            process.kill()
-
         # The process keeps to the time itself while it makes rows; the kill is for when it makes none.
-        timer = threading.Timer(seconds + 0.1, kill)
-        timer.daemon = True
-        timer.start()
+        due = _WATCH.over(time.monotonic() + seconds + 0.1, process.kill)
+        body = b""
         try:
             worker_process.send(process.stdin, request)
             reply = worker_process.receive(process.stdout)
+            if reply is not None and "size" in reply and "file" not in reply:
+                body = process.stdout.read(reply["size"])
+                reply = reply if len(body) == reply["size"] else None
         except (OSError, ValueError):
             reply = None
         except BaseException:
             self._end()  # an interrupt between question and answer: the next answer would be this one's
             raise
         finally:
-            timer.cancel()
+            late = _WATCH.forget(due)
         if reply is None:
             self._end()
-            if late.is_set():
+            if late:
                 reply = {"error": "timeout", "message": ""}
             else:
                 code = process.returncode
                 reply = {"error": "ended", "message": f"signal {-code}" if code and code < 0 else f"exit code {code}"}
         if reply.get("error"):
+            if reply["error"] == "syntax" and "rdf" in request:
+                raise SyntaxError(reply["message"], (None, reply["line"], reply["column"], None))
             raise _error(reply["error"], reply["message"], said)
         assert isinstance(reply, dict)
-        return reply
+        return reply, body
 
     def _end(self) -> None:
         process, self._process, self._seen = self._process, None, None
@@ -195,6 +312,64 @@ class QueryWorker:
             if stream is not None:
                 with contextlib.suppress(OSError):  # what was still to be written has no reader any more
                     stream.close()
+
+
+class _Watch:
+    """Ends what is over its time: one thread for all workers, which looks twenty times a second while any works."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._due: dict[int, tuple[float, Callable[[], None]]] = {}
+        self._number = 0
+        self._running = False
+
+    def over(self, deadline: float, end: Callable[[], None]) -> int:
+        with self._lock:
+            self._number += 1
+            self._due[self._number] = (deadline, end)
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._look, name="abi-watch", daemon=True).start()
+            return self._number
+
+    def forget(self, number: int) -> bool:
+        """Take it off the list. True where it was ended, and is none to be ended any more."""
+        with self._lock:
+            return self._due.pop(number, None) is None
+
+    def _look(self) -> None:
+        idle = 0
+        while idle < 40:
+            time.sleep(0.05)
+            now = time.monotonic()
+            with self._lock:
+                idle = 0 if self._due else idle + 1
+                for number, (deadline, end) in list(self._due.items()):
+                    if now > deadline:
+                        del self._due[number]
+                        end()
+                if idle >= 40:
+                    self._running = False
+
+
+_WATCH = _Watch()
+
+
+def _request(
+    text: str,
+    default_graphs: Sequence[str] | None,
+    named_graphs: Sequence[str] | None,
+    rows: int | None,
+    bytes: int | None,
+) -> dict[str, Any]:
+    return {
+        "text": text,
+        "union": default_graphs is None and not has_dataset_clause(text),
+        "default_graphs": None if default_graphs is None else list(default_graphs),
+        "named_graphs": None if named_graphs is None else list(named_graphs),
+        "rows": Settings.default_of("query_rows") if rows is None else rows,
+        "bytes": Settings.default_of("query_result_bytes") if bytes is None else bytes,
+    }
 
 
 def _dump(store: GraphStore, path: Path) -> None:
@@ -213,6 +388,8 @@ def _error(kind: str, message: str, seconds: float) -> AbiError:
         at = _AT.search(message)
         details = {"line": int(at.group(1)), "column": int(at.group(2))} if at else {}
         return QuerySyntaxError(f"The query does not parse: {message}", details=details)
+    if kind == "format":
+        return NotAcceptable(f"The result cannot be written so: {message}.", hint="Ask for another format.")
     if kind == "value":
         return QuerySyntaxError(f"The query cannot be evaluated: {message}")
     if kind == "ended":

@@ -2,8 +2,10 @@
 
 It is run by path with `python -I -S`, so it imports nothing of abi and sees no environment; that, and no
 multiprocessing, is what makes it start in a tenth of a second. Requests and replies are JSON behind their length in
-four bytes. The queries run in a thread with a large stack (the parser recurses), while the main thread reads on: when
-the parent is gone, its end of the pipe is closed and the process ends in the middle of any query.
+four bytes; a document follows its reply, or stands in a file where it is large. RDF from outside is read here, too:
+what takes the parser down takes this process down and no other. The work is done in a thread with a large stack (the
+parsers recurse), while the main thread reads on: when the parent is gone, its end of the pipe is closed and the process
+ends in the middle of any query.
 """
 
 from __future__ import annotations
@@ -14,20 +16,25 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import IO, Any
 
 __all__ = ["main"]
+
+worker_output: Any
 
 _STACK = 256 * 1024 * 1024
 """Address space, not memory: pages that no recursion reaches are never there."""
 _OPEN_WAITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _CLOCK_EVERY = 64
 """Rows between two looks at the clock."""
+_IN_PIPE = 256 * 1024
+"""Documents up to this size go through the pipe, larger ones by a file, which a slow reader may take its time with."""
 
 
-def send(stream: IO[bytes], message: Any) -> None:
+def send(stream: IO[bytes], message: Any, body: bytes = b"") -> None:
     payload = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    stream.write(len(payload).to_bytes(4, "big") + payload)
+    stream.write(len(payload).to_bytes(4, "big") + payload + body)
     stream.flush()
 
 
@@ -63,17 +70,18 @@ class _Answerer:
             self.store.bulk_load(path=request["dump"], format=RdfFormat.N_QUADS)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        work = _parsed if "rdf" in request else self.document if "format" in request else self.evaluate
         try:
             try:
-                return self.evaluate(request)
+                return work(request)
             except (OSError, RuntimeError):
-                if self.path is None:
+                if self.path is None or "rdf" in request:
                     raise
                 # The writer may have removed a file that this snapshot still counted on: look again, once.
                 self.open({"path": self.path})
-                return self.evaluate(request)
+                return work(request)
         except SyntaxError as error:
-            return {"error": "syntax", "message": str(error)}
+            return {"error": "syntax", "message": str(error), "line": error.lineno, "column": error.offset}
         except ValueError as error:
             return {"error": "value", "message": str(error)}
         except OSError as error:
@@ -81,18 +89,45 @@ class _Answerer:
         except Exception as error:
             return {"error": "store", "message": f"{type(error).__name__}: {error}"}
 
-    def evaluate(self, request: dict[str, Any]) -> dict[str, Any]:
-        from pyoxigraph import NamedNode, QueryBoolean, QueryTriples
+    def result(self, request: dict[str, Any]) -> Any:
+        from pyoxigraph import NamedNode
 
-        deadline = time.monotonic() + request["seconds"]
         defaults, named = request["default_graphs"], request["named_graphs"]
-        result = self.store.query(
+        return self.store.query(
             request["text"],
-            prefixes=self.prefixes,
+            prefixes=request.get("prefixes", self.prefixes),
+            base_iri=request.get("base"),
             use_default_graph_as_union=request["union"],
             default_graph=None if defaults is None else [NamedNode(g) for g in defaults],
             named_graphs=None if named is None else [NamedNode(g) for g in named],
         )
+
+    def document(self, request: dict[str, Any]) -> dict[str, Any]:
+        deadline = time.monotonic() + request["seconds"]
+        result = self.result(request)
+        try:
+            data, truncated = worker_output.document(
+                result,
+                request["format"],
+                rows=request["rows"],
+                limit=request["bytes"],
+                deadline=deadline,
+                prefixes=self.prefixes,
+            )
+        except worker_output.Late:
+            return {"error": "timeout", "message": ""}
+        except worker_output.Unwritable as error:
+            return {"error": "format", "message": str(error)}
+        if len(data) <= _IN_PIPE:
+            return {"truncated": truncated, "body": data}
+        Path(request["file"]).write_bytes(data)
+        return {"truncated": truncated, "size": len(data), "file": request["file"]}
+
+    def evaluate(self, request: dict[str, Any]) -> dict[str, Any]:
+        from pyoxigraph import QueryBoolean, QueryTriples
+
+        deadline = time.monotonic() + request["seconds"]
+        result = self.result(request)
         if isinstance(result, QueryBoolean):
             return {"form": "ask", "boolean": bool(result)}
         if isinstance(result, QueryTriples):
@@ -116,6 +151,31 @@ class _Answerer:
                 break
             rows.append(values)
         return {"form": form, "variables": variables, "rows": rows, "truncated": truncated}
+
+
+def _parsed(request: dict[str, Any]) -> dict[str, Any]:
+    """RDF from outside, read from the file `rdf` and written to the file `out` as N-Quads, which are harmless."""
+    from pyoxigraph import RdfFormat, parse, serialize
+
+    deadline = time.monotonic() + request["seconds"]
+    found = parse(
+        path=request["rdf"],
+        format=getattr(RdfFormat, request["syntax"]),
+        base_iri=request["base"],
+        rename_blank_nodes=True,
+    )
+
+    def timed() -> Any:
+        for number, quad in enumerate(found):
+            if number % _CLOCK_EVERY == 0 and time.monotonic() > deadline:
+                raise worker_output.Late
+            yield quad
+
+    try:
+        serialize(timed(), request["out"], format=RdfFormat.N_QUADS)
+    except worker_output.Late:
+        return {"error": "timeout", "message": ""}
+    return {"prefixes": dict(found.prefixes)}
 
 
 def _value(term: Any) -> list[Any] | None:
@@ -180,6 +240,35 @@ def _limit_itself(memory: int) -> None:
         libc.prctl(set_seccomp, mode_filter, ctypes.byref(filter_), 0, 0)
 
 
+def _fork_on_demand(number: int) -> None:
+    """Fork for each pair of pipes that comes through this socket, and answer with the new process's number.
+
+    The fork begins to work as `main` does; this process has no thread and no store, so it may fork at any time.
+    """
+    import socket
+
+    import pyoxigraph  # noqa: F401 (that the forks need not)
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
+    control = socket.socket(fileno=number)
+    while True:
+        word, pipes, _, _ = socket.recv_fds(control, 1, 2)
+        if not word:
+            return
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor, standard in zip(pipes, (0, 1), strict=True):
+                os.dup2(descriptor, standard)
+                os.close(descriptor)
+            main()
+            os._exit(0)
+        for descriptor in pipes:
+            os.close(descriptor)
+        control.sendall(str(pid).encode())
+
+
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which may want to go on
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
@@ -197,8 +286,12 @@ def main() -> None:
             while True:
                 ready.acquire()
                 request = pending.pop(0)
-                if "text" in request:
-                    send(replies, answerer.answer(request))
+                if "text" in request or "rdf" in request:
+                    reply = answerer.answer(request)
+                    body = reply.pop("body", None)
+                    if body is not None:
+                        reply["size"] = len(body)
+                    send(replies, reply, body or b"")
                 else:
                     answerer.open(request)
                     send(replies, {})
@@ -216,6 +309,21 @@ def main() -> None:
     os._exit(0)
 
 
+def _beside(name: str) -> Any:
+    """The module of that name in this folder; the folder itself must not come before the standard library."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 if __name__ == "__main__":
     sys.path.append(sys.argv[1])  # where pyoxigraph is installed: -S leaves site-packages out
-    main()
+    worker_output = _beside("worker_output")
+    if len(sys.argv) > 2:
+        _fork_on_demand(int(sys.argv[2]))
+    else:
+        main()

@@ -1,0 +1,303 @@
+"""Workers for many clients: short queries are answered at once also while long ones run.
+
+`size` workers answer. A query that takes longer than a moment is let go on at the lowest priority, in one of the places
+for long ones, and another worker takes its place; where all of those are taken it is ended, so that whatever is asked,
+the others are answered. One that was long before begins there. A query waits for a worker in a queue of limited length,
+and its waiting counts as its time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from abi.errors import Busy, QueryTimeout, StoreError
+from abi.graph.nursery import Nursery
+from abi.graph.worker import MEMORY_BYTES, Document, QueryWorker
+from abi.settings import Settings
+
+if TYPE_CHECKING:
+    from abi.graph.rows import Rows
+    from abi.graph.store import GraphStore
+
+__all__ = ["Cancel", "WorkerPool"]
+
+_MOMENT = 0.1
+"""Seconds of the processor that a short query takes at most; less of it counts while others wait."""
+_LONG = 1.0
+"""Seconds after which it is long in any case."""
+_LOOK = 0.025
+_REMEMBERED = 256
+_T = TypeVar("_T")
+
+
+class Cancel:
+    """Ends one query from outside, as when its client has left. From any thread, at any time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._end: Callable[[], None] | None = None
+        self.cancelled = False
+
+    def __call__(self) -> None:
+        with self._lock:
+            self.cancelled = True
+            if self._end is not None:
+                self._end()
+
+    def begin(self, end: Callable[[], None]) -> None:
+        with self._lock:
+            if self.cancelled:
+                raise StoreError("The client left before its query began.")
+            self._end = end
+
+    def done(self) -> None:
+        with self._lock:
+            self._end = None
+
+
+class _Lease:
+    __slots__ = ("busy", "cpu", "long", "lowered", "text", "worker")
+
+    def __init__(self, worker: QueryWorker, text: str, long: bool) -> None:
+        self.worker = worker
+        self.text = text
+        self.long = long
+        self.lowered = False
+        self.busy = False
+        self.cpu: float | None = None
+        """The worker's time of the processor when its query was first seen to run."""
+
+    def outlasts(self, moment: float) -> bool:
+        since = self.worker.working_since
+        if since is None:
+            return False  # it starts, or opens the store
+        used = self.worker.cpu_seconds()
+        if self.cpu is None:
+            self.cpu = used
+        return used - self.cpu >= moment or time.monotonic() - since > _LONG
+
+
+class WorkerPool:
+    """Answers queries over a snapshot of `store`, several at one time; safe to use from any thread.
+
+    `size`: workers for short queries (default: four for each core). `long`: places for long ones (default: four times
+    that). `queue`: queries that may wait. `staleness`: see `QueryWorker.document`.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        *,
+        size: int = 0,
+        long: int = 0,
+        queue: int | None = None,
+        prefixes: Mapping[str, str] | None = None,
+        memory: int = MEMORY_BYTES,
+        staleness: float = 0.0,
+    ) -> None:
+        # More than cores: the system shares them out evenly, and one that turns out long is not in everyone's way.
+        self.size = size or 4 * (os.cpu_count() or 1)
+        self.long = long or 4 * self.size
+        self._queue = Settings.default_of("query_queue") if queue is None else queue
+        self._staleness = staleness
+        self._nursery = Nursery()
+        self._make: Callable[[], QueryWorker] = partial(
+            QueryWorker, store, prefixes=prefixes, memory=memory, nursery=self._nursery
+        )
+        self._free = threading.Condition()
+        self._idle: list[QueryWorker] = []
+        self._leases: set[_Lease] = set()
+        self._known_long: dict[str, None] = {}
+        self._waiting = 0
+        self._looking = False
+        self._closed = False
+
+    @classmethod
+    def of(cls, store: GraphStore, settings: Settings) -> WorkerPool:
+        """A pool with the limits of a workspace."""
+        return cls(
+            store,
+            size=settings.query_workers,
+            queue=settings.query_queue,
+            prefixes=settings.all_prefixes(),
+            staleness=settings.query_staleness,
+        )
+
+    def query(self, text: str, *, seconds: float | None = None, cancel: Cancel | None = None, **given: Any) -> Rows:
+        """`QueryWorker.query` on a free worker. Raises Busy besides, where too many wait or too many long ones run."""
+        return self._work(lambda worker, left: worker.query(text, seconds=left, **given), seconds, cancel, text)
+
+    def document(
+        self,
+        text: str,
+        format: str,
+        *,
+        default_graphs: Sequence[str] | None = None,
+        named_graphs: Sequence[str] | None = None,
+        seconds: float | None = None,
+        rows: int | None = None,
+        bytes: int | None = None,
+        since: float = 0.0,
+        cancel: Cancel | None = None,
+    ) -> Document:
+        """`QueryWorker.document` on a free worker. Raises Busy besides."""
+        return self._work(
+            lambda worker, left: worker.document(
+                text,
+                format,
+                default_graphs=default_graphs,
+                named_graphs=named_graphs,
+                seconds=left,
+                rows=rows,
+                bytes=bytes,
+                staleness=self._staleness,
+                since=since,
+            ),
+            seconds,
+            cancel,
+            text,
+        )
+
+    def parse(
+        self, data: bytes, syntax: str, *, base: str | None, seconds: float | None = None
+    ) -> tuple[bytes, dict[str, str]]:
+        """`QueryWorker.parse` on a free worker. Raises Busy besides."""
+        return self._work(lambda worker, left: worker.parse(data, syntax, base=base, seconds=left), seconds, None)
+
+    def counts(self) -> dict[str, int]:
+        """How many queries run, how many of them are long, how many wait, and how many processes there are."""
+        with self._free:
+            running = len(self._leases)
+            return {
+                "running": running,
+                "long": self._long(),
+                "waiting": self._waiting,
+                "processes": running + len(self._idle),
+            }
+
+    def start(self) -> None:
+        """Have one worker ready, so that the first query need not wait for it."""
+        with self._lease(60.0) as lease:
+            lease.worker.start()
+
+    def close(self) -> None:
+        """End all processes, whatever they do. A query after this raises StoreError."""
+        with self._free:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            running = [lease.worker for lease in self._leases]
+            self._free.notify_all()
+        for worker in running:
+            worker.cancel()
+        for worker in (*idle, *running):
+            worker.close()
+        self._nursery.close()
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _work(
+        self, ask: Callable[[QueryWorker, float], _T], seconds: float | None, cancel: Cancel | None, text: str = ""
+    ) -> _T:
+        limit = Settings.default_of("query_seconds") if seconds is None else seconds
+        started = time.monotonic()
+        with self._lease(limit, text) as lease:
+            if cancel is not None:
+                cancel.begin(lease.worker.cancel)
+            try:
+                return ask(lease.worker, max(0.05, limit - (time.monotonic() - started)))
+            except StoreError as error:
+                if lease.busy and not isinstance(error, QueryTimeout):
+                    raise _busy("Too many long queries are running; this one was ended to let the others be.") from None
+                raise
+            finally:
+                if cancel is not None:
+                    cancel.done()
+
+    @contextmanager
+    def _lease(self, seconds: float, text: str = "") -> Iterator[_Lease]:
+        lease = self._take(seconds, text)
+        try:
+            yield lease
+        finally:
+            with self._free:
+                self._leases.discard(lease)
+                if not lease.long and not self._closed:
+                    self._idle.append(lease.worker)
+                    self._free.notify()
+            if lease.long or self._closed:
+                lease.worker.close()  # its priority cannot be raised again
+
+    def _take(self, seconds: float, text: str) -> _Lease:
+        def free() -> bool:
+            return self._closed or text in self._known_long or self._short() < self.size
+
+        with self._free:
+            if not free() and self._waiting >= self._queue:
+                raise _busy(f"{self._waiting} queries are waiting already.")
+            self._waiting += 1
+            try:
+                if not self._free.wait_for(free, seconds):
+                    raise QueryTimeout(
+                        f"Other queries took all of the {seconds:g} seconds that this one had.", hint="Try again later."
+                    )
+            finally:
+                self._waiting -= 1
+            if self._closed:
+                raise StoreError("The workspace was closed.")
+            long = text in self._known_long
+            if long and self._long() >= self.long:
+                raise _busy("Too many long queries are running, and this one was long before.")
+            lease = _Lease(self._idle.pop() if self._idle else self._make(), text, long)
+            self._leases.add(lease)
+            if not self._looking:
+                self._looking = True
+                threading.Thread(target=self._look, name="abi-pool", daemon=True).start()
+            return lease
+
+    def _short(self) -> int:
+        return len(self._leases) - self._long()
+
+    def _long(self) -> int:
+        return sum(lease.long for lease in self._leases)
+
+    def _look(self) -> None:
+        """Sort the long ones out, for as long as anything runs."""
+        idle = 0
+        while idle < 80:
+            time.sleep(_LOOK)
+            with self._free:
+                idle = 0 if self._leases else idle + 1
+                moment = _MOMENT / 4 if self._waiting else _MOMENT
+                for lease in self._leases:
+                    if not lease.lowered and (lease.outlasts(0.0 if lease.long else moment)):
+                        self._set_aside(lease)
+                if idle >= 80:
+                    self._looking = False
+
+    def _set_aside(self, lease: _Lease) -> None:
+        if not lease.long and self._long() >= self.long:
+            lease.busy = True
+            lease.worker.cancel()
+        else:
+            lease.worker.yield_to_others()
+        lease.long = lease.lowered = True
+        if lease.text:
+            self._known_long.pop(lease.text, None)
+            self._known_long[lease.text] = None
+        if len(self._known_long) > _REMEMBERED:
+            del self._known_long[next(iter(self._known_long))]
+        self._free.notify_all()
+
+
+def _busy(message: str) -> Busy:
+    return Busy(message, hint="Try again in a moment.", details={"retry_after": 1})
