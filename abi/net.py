@@ -210,7 +210,8 @@ class NetClient:
         deadline = time.monotonic() + self.seconds
         try:
             request = client.build_request(method, url, headers=headers, content=content)
-            self._check(str(request.url))  # as httpx reads it, which is where it goes
+            if str(request.url) != url:
+                self._check(str(request.url))  # as httpx reads it, which is where it goes
             for _ in range(_MAX_REDIRECTS + 1):
                 reply, following = self._send(client, request, deadline)
                 if following is None:

@@ -57,6 +57,7 @@ class Workspace:
         self.settings, self.setting_origins = Settings.load(self.root)
         self._lock = threading.RLock()
         self._store: OxigraphStore | None = None
+        self._runnables: tuple[Any, dict[str, Record]] = (None, {})
         self._trace_worker: QueryWorker | None = None
         self.catalog_version: CatalogVersion | None = None
         """The published version that this workspace shows; None where it shows the live graph."""
@@ -417,18 +418,31 @@ class Workspace:
 
     def run_report(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool or render a prompt. Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout."""
-        from abi.errors import UsageError
-        from abi.graph.catalog import Catalog, family_of
-        from abi.graph.mapping import Names, read_record
         from abi.tools.runner import run
 
-        entry = Catalog(self.store).one(name)
-        if family_of(entry.kind) not in ("tool", "prompt"):
-            raise UsageError(f"{entry.name!r} is an {entry.kind}; tools and prompts can be run.")
-        record = read_record(self.store, entry.iri, Names(self.settings.base_iri, self.store))
+        record = self._runnable(name)
         if self.catalog_version is not None:
             self._require_published_code(record)
         return run(record, arguments, self.run_context)
+
+    def _runnable(self, name: str) -> Record:
+        """The tool or prompt of that name; read once for each version of the graph."""
+        from abi.errors import UsageError
+        from abi.graph.catalog import Catalog, family_of
+        from abi.graph.mapping import Names, read_record
+
+        store = self.store
+        # A store opened for reading is a snapshot: what it shows changes when another one is opened.
+        seen = (store.inner, None if store.read_only else store.version())
+        if self._runnables[0] != seen:
+            self._runnables = (seen, {})
+        known = self._runnables[1]
+        if name not in known:
+            entry = Catalog(store).one(name)
+            if family_of(entry.kind) not in ("tool", "prompt"):
+                raise UsageError(f"{entry.name!r} is an {entry.kind}; tools and prompts can be run.")
+            known[name] = read_record(store, entry.iri, Names(self.settings.base_iri, store))
+        return known[name]
 
     def _require_published_code(self, record: Record) -> None:
         """A version holds what a function is, but not its code: that may run only while it is what was published."""

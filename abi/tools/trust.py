@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from abi.errors import Unreadable
@@ -29,9 +30,17 @@ def trust_file() -> Path:
 def is_trusted(root: Path) -> bool:
     """Whether this workspace's Python may run. False where the list cannot be read."""
     try:
-        return str(root.resolve()) in _read()
-    except Unreadable:
+        path = trust_file()
+        status = path.stat()
+        # The list is put in place whole, so a new one is another file.
+        return os.path.realpath(root) in _trusted(path, status.st_ino, status.st_mtime_ns, status.st_size)
+    except (OSError, Unreadable):
         return False
+
+
+@lru_cache(maxsize=4)
+def _trusted(path: Path, inode: int, changed: int, size: int) -> frozenset[str]:
+    return frozenset(_read())
 
 
 def trust(root: Path) -> None:
