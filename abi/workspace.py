@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from abi.graph.indexing import CheckReport, IndexReport, Progress
     from abi.graph.loads import LoadReport
     from abi.graph.oxigraph import OxigraphStore
+    from abi.graph.pool import WorkerPool
     from abi.graph.rows import Rows
     from abi.graph.traces import TraceStore
     from abi.graph.update import UpdateReport
@@ -56,6 +57,8 @@ class Workspace:
         self.read_only = read_only
         self.settings, self.setting_origins = Settings.load(self.root)
         self._lock = threading.RLock()
+        self._write_lock = threading.RLock()
+        self._held: OxigraphStore | None = None
         self._store: OxigraphStore | None = None
         self._runnables: tuple[Any, dict[str, Record]] = (None, {})
         self._trace_worker: QueryWorker | None = None
@@ -126,16 +129,26 @@ class Workspace:
 
     def close(self) -> None:
         """End the worker processes and let go of every file."""
-        for name in ("_runtime", "_worker", "_index", "traces"):
+        for name in ("_runtime", "pool", "_index", "traces"):
             made = self.__dict__.pop(name, None)
             if made is not None:
                 made.close()
         with self._lock:
             if self._trace_worker is not None:
                 self._trace_worker.close()
-            if self._store is not None:
-                self._store.close()
-            self._store = self._trace_worker = None
+            for store in (self._store, self._held):
+                if store is not None:
+                    store.close()
+            self._store = self._trace_worker = self._held = None
+
+    def hold(self) -> None:
+        """Keep the graph open for writing until the workspace is closed, as a server does.
+
+        No other process can write then, and a write costs no opening. Raises StoreLocked, Denied.
+        """
+        with self._write_lock, self._lock:
+            if self.settings.store != "memory" and self._held is None:
+                self._held = self._open_to_write()
 
     # The graph
 
@@ -144,6 +157,8 @@ class Workspace:
         """The graph as it is now, for reading. Raises StoreMissing before the first index."""
         from abi.graph.oxigraph import OxigraphStore
 
+        if self._held is not None:
+            return self._held
         with self._lock:
             if self._store is None:
                 prefixes = self.settings.all_prefixes()
@@ -158,24 +173,32 @@ class Workspace:
     @contextmanager
     def _writing(self) -> Iterator[OxigraphStore]:
         """The graph for writing. Raises Denied for a read-only workspace, StoreLocked."""
-        from abi.graph.oxigraph import OxigraphStore
-
-        if self.read_only:
-            raise Denied("The workspace was opened read-only.", hint="Open it without read_only to write.")
-        with self._lock:
+        with self._write_lock:
             if self.settings.store == "memory":
+                self._may_write()
                 yield self.store
                 return
-            store = OxigraphStore.open(
-                self._graph_path,
-                create=True,
-                flush_seconds=self.settings.flush_seconds,
-                prefixes=self.settings.all_prefixes(),
-            )
+            store = self._held or self._open_to_write()
             try:
                 yield store
             finally:
-                store.close()
+                if store is not self._held:
+                    store.close()
+
+    def _open_to_write(self) -> OxigraphStore:
+        from abi.graph.oxigraph import OxigraphStore
+
+        self._may_write()
+        return OxigraphStore.open(
+            self._graph_path,
+            create=True,
+            flush_seconds=self.settings.flush_seconds,
+            prefixes=self.settings.all_prefixes(),
+        )
+
+    def _may_write(self) -> None:
+        if self.read_only:
+            raise Denied("The workspace was opened read-only.", hint="Open it without read_only to write.")
 
     def _show_version(self, version: str) -> None:
         self.catalog_version, self._store = self._versions.open(version, self.settings.all_prefixes())
@@ -254,8 +277,9 @@ class Workspace:
 
     def _follow(self, store: OxigraphStore, subjects: Any, since: int) -> None:
         """Bring the search index up to the graph's version, vectors included."""
-        self._index.refresh(store.query, self.settings, store.version(), subjects, since)
-        self._index.embed(self.embedder)
+        with self._lock:
+            self._index.refresh(store.query, self.settings, store.version(), subjects, since)
+            self._index.embed(self.embedder)
 
     # Changing and exporting the graph
 
@@ -408,7 +432,7 @@ class Workspace:
         check_query(text, self.settings, self.settings.all_prefixes())
         if traces and self.settings.store == "memory":
             return self.traces.query(text)
-        worker = self._traces_worker() if traces else self._worker
+        worker = self._traces_worker() if traces else self.pool
         given = {
             "seconds": self.settings.query_seconds,
             "rows": self.settings.query_rows,
@@ -538,10 +562,11 @@ class Workspace:
     # What is made when it is first needed
 
     @cached_property
-    def _worker(self) -> QueryWorker:
-        from abi.graph.worker import QueryWorker
+    def pool(self) -> WorkerPool:
+        """The processes that answer queries from outside."""
+        from abi.graph.pool import WorkerPool
 
-        return QueryWorker(self.store, prefixes=self.settings.all_prefixes())
+        return WorkerPool.of(self.store, self.settings)
 
     def _traces_worker(self) -> QueryWorker:
         from abi.graph.oxigraph import OxigraphStore
