@@ -1,20 +1,21 @@
 """SPARQL Update from outside: what it would change is worked out first, checked by the gate, and only then made.
 
-The WHERE of each operation is asked of the store; the templates are filled by Oxigraph in an empty store, so what it
-makes of them is what an update would have made. Queries here see the union of all graphs, as everywhere in abi; so a
-triple that is deleted without a graph is deleted wherever it stands, and one that is inserted without a graph goes to
-the graph that already describes its subject. The graphs that abi keeps itself cannot be changed.
+The WHERE of each operation is asked of the store, by a process that is ended when it takes too long; the templates are
+filled by Oxigraph in an empty store, so what it makes of them is what an update would have made. Queries here see the
+union of all graphs, as everywhere in abi; so a triple that is deleted without a graph is deleted wherever it stands,
+and one that is inserted without a graph goes to the graph that already describes its subject, or to `default_graph`
+where the caller has one. The graphs that abi keeps itself cannot be changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from abi.errors import Invalid, NotFound, QueryRefused, QuerySyntaxError
+from abi.errors import Invalid, NotFound, QueryRefused, QuerySyntaxError, UsageError
 from abi.findings import Finding
 from abi.graph.change import Change
 from abi.graph.guard import Operation, check_update
@@ -23,14 +24,20 @@ from abi.graph.oxigraph import OxigraphStore
 from abi.graph.store import BOOKKEEPING
 from abi.graph.tokens import Token
 from abi.graph.update_clauses import Clauses, operation_text, refuse_blanks
+from abi.graph.worker import QueryWorker
 
 if TYPE_CHECKING:
     from abi.graph.gate import Gate
+    from abi.graph.rows import Rows, Term
     from abi.settings import Settings
 
-__all__ = ["UpdateReport", "apply_update"]
+__all__ = ["Surroundings", "UpdateReport", "apply_update"]
 
 _CHUNK = 5_000
+_SOLUTIONS = 1_000_000
+_SOLUTION_BYTES = 512 * 1024 * 1024
+_QUADS = 2_000_000
+"""About as many quads as one operation may make."""
 _BLANK = "urn:abi:blank:"
 _PARTS = ("/parameter/", "/annotation/", "/selector/", "/intent/")
 
@@ -54,18 +61,48 @@ class UpdateReport:
         return {"added": self.added, "removed": self.removed, "findings": findings}
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an update meets besides the store.
+
+    `query` evaluates a WHERE as `WorkerPool.query` does (None: in this process, without a limit of time). `using` and
+    `using_named` are the dataset that a client asks for beside its text. `default_graph` takes what has no graph.
+    """
+
+    query: Callable[..., Rows] | None = None
+    seconds: float | None = None
+    using: Sequence[str] = ()
+    using_named: Sequence[str] = ()
+    default_graph: str | None = None
+
+    @property
+    def dataset(self) -> str:
+        """As clauses of a query."""
+        named = "".join(f"FROM NAMED {ox.NamedNode(g)} " for g in self.using_named)
+        return "".join(f"FROM {ox.NamedNode(g)} " for g in self.using) + named
+
+
 def apply_update(
-    store: OxigraphStore, gate: Gate, text: str, *, settings: Settings, dry_run: bool = False
+    store: OxigraphStore,
+    gate: Gate,
+    text: str,
+    *,
+    settings: Settings,
+    dry_run: bool = False,
+    around: Surroundings | None = None,
 ) -> UpdateReport:
     """Apply an update whole or not at all; source graphs that it touches are marked as edited.
 
     With `dry_run` nothing is written and errors are in the findings. Raises QueryRefused (SERVICE, LOAD, a graph of
-    abi's own), QuerySyntaxError, NotFound (no such graph), Invalid (it breaks a rule, or it is not clear into which
-    graph a triple belongs).
+    abi's own), QueryTimeout, QuerySyntaxError, NotFound (no such graph), Invalid (it breaks a rule, or it is not clear
+    into which graph a triple belongs).
     """
     operations = check_update(text, settings, settings.all_prefixes())
+    given = around or Surroundings()
+    if given.using or given.using_named:
+        _refuse_second_dataset(operations)
     with store.writing:
-        change = _Delta(store, {BOOKKEEPING, provenance_graph(settings.base_iri)})
+        change = _Delta(store, {BOOKKEEPING, provenance_graph(settings.base_iri)}, given)
         for operation in operations:
             change.run(operation)
         wanted = Change(add=list(change.added), remove=list(change.removed))
@@ -88,7 +125,8 @@ def apply_update(
 class _Delta:
     """What the operations so far take away and add, against the store; later ones see what earlier ones did."""
 
-    def __init__(self, store: OxigraphStore, kept: set[str]) -> None:
+    def __init__(self, store: OxigraphStore, kept: set[str], around: Surroundings) -> None:
+        self._around = around
         self._store = store
         self._state = store
         self._kept = kept
@@ -171,6 +209,12 @@ class _Delta:
         found: list[list[ox.Quad]] = []
         for template in (part.delete, part.insert):
             text = None if template is None else operation_text(operation, template)
+            made = len(solutions) * max(1, len(template or ()) // 4)
+            if made > _QUADS:
+                raise QueryRefused(
+                    f"line {operation.line}: the operation would make about {made:,} triples; {_QUADS:,} are allowed",
+                    hint="Do it in several updates, each for a part.",
+                )
             found.append([] if text is None else _instances(operation, part.graph, text, names, solutions))
         return found[0], found[1]
 
@@ -178,14 +222,17 @@ class _Delta:
         where = operation_text(operation, part.where)
         shown = "*" if whole or not names else " ".join(f"?{n}" for n in names)
         limit = "" if names or whole else " LIMIT 1"
-        query = f"SELECT DISTINCT {shown} {part.dataset} WHERE {where}{limit}"
-        default = ox.NamedNode(_iri(operation, part.graph)) if part.graph and not part.dataset else None
+        dataset = part.dataset or self._around.dataset
+        query = f"SELECT DISTINCT {shown} {dataset} WHERE {where}{limit}"
+        default = ox.NamedNode(_iri(operation, part.graph)) if part.graph and not dataset else None
+        if self._around.query is not None:
+            return self._asked(operation, query, names, default)
         try:
             rows = self._state.inner.query(
                 query,
                 prefixes=operation.prefixes,
                 base_iri=operation.base,
-                use_default_graph_as_union=default is None and not part.dataset,
+                use_default_graph_as_union=default is None and not dataset,
                 default_graph=default,
             )
             assert isinstance(rows, ox.QuerySolutions)
@@ -193,6 +240,33 @@ class _Delta:
             return [[row[positions[n]] if n in positions else None for n in names] for row in rows]
         except SyntaxError as error:
             raise _syntax(operation, error) from error
+
+    def _asked(self, operation: Operation, query: str, names: list[str], default: Any) -> list[list[Any]]:
+        """The solutions by a process of their own; what earlier operations changed is handed to it whole."""
+        ask = self._around.query
+        given: dict[str, Any] = {
+            "default_graphs": None if default is None else [default.value],
+            "seconds": self._around.seconds,
+            "rows": _SOLUTIONS,
+            "bytes": _SOLUTION_BYTES,
+            "prefixes": operation.prefixes,
+            "base": operation.base,
+        }
+        try:
+            if self._state is self._store:
+                assert ask is not None
+                rows = ask(query, **given)
+            else:
+                with QueryWorker(self._state) as worker:
+                    rows = worker.query(query, **given)
+        except QuerySyntaxError as error:
+            raise _syntax(operation, error) from error
+        if rows.truncated:
+            raise QueryRefused(
+                f"line {operation.line}: the WHERE has more than {_SOLUTIONS:,} solutions",
+                hint="Do it in several updates, each for a part.",
+            )
+        return [[_term(row.get(n)) for n in names] for row in rows]
 
     # Without a graph
 
@@ -240,17 +314,21 @@ class _Delta:
                 graphs = {g for g in graphs if getattr(g, "value", "") not in self._kept}
                 if graphs:
                     return graphs.pop() if len(graphs) == 1 else None
-        return next(iter(touched)) if len(touched) == 1 else None
+        if len(touched) == 1:
+            return next(iter(touched))
+        return None if self._around.default_graph is None else ox.NamedNode(self._around.default_graph)
 
     # Whole graphs
 
     def _targets(self, operation: Operation) -> list[str]:
         words = [t for t in operation.tokens[1:] if t.upper not in ("SILENT", "GRAPH")]
         (target,) = words
+        default = self._around.default_graph
         if target.upper in ("ALL", "NAMED"):
-            return [g for g in self._state.graphs() if g not in self._kept]
+            left = self._kept if target.upper == "ALL" else {*self._kept, default}
+            return [g for g in self._state.graphs() if g not in left]
         if target.upper == "DEFAULT":
-            return []
+            return [] if default is None else [default]
         graph = _iri(operation, target)
         return [graph] if self._exists(operation, graph) else []
 
@@ -267,11 +345,13 @@ class _Delta:
     def _transfer(self, operation: Operation) -> tuple[list[ox.Quad], list[ox.Quad]]:
         words = [t for t in operation.tokens[1:] if t.upper not in ("SILENT", "GRAPH", "TO")]
         source, target = words
-        if target.upper == "DEFAULT":
+        default = self._around.default_graph
+        into = default if target.upper == "DEFAULT" else _iri(operation, target)
+        if into is None:
             raise QueryRefused(f"line {operation.line}: triples are kept in named graphs only", hint="Name the graph.")
-        into = _iri(operation, target)
-        origin = None if source.upper == "DEFAULT" else _iri(operation, source)
-        if origin == into or (origin is not None and not self._exists(operation, origin)):
+        origin = default if source.upper == "DEFAULT" else _iri(operation, source)
+        exists = origin is None or source.upper == "DEFAULT" or self._exists(operation, origin)
+        if origin == into or not exists:
             return [], []
         held = [] if origin is None else list(self._state.quads(origin))
         new = [ox.Quad(q.subject, q.predicate, q.object, ox.NamedNode(into)) for q in held]
@@ -279,6 +359,29 @@ class _Delta:
         if operation.kind == "move":
             removed += held
         return removed, new
+
+
+def _refuse_second_dataset(operations: Sequence[Operation]) -> None:
+    for operation in operations:
+        for token in operation.tokens:
+            if token.upper in ("USING", "WITH"):
+                raise UsageError(
+                    f"line {token.line}, column {token.column}: {token.upper} names a dataset, as the request does.",
+                    hint="Name it in one of the two places.",
+                    details={"line": token.line, "column": token.column},
+                )
+
+
+def _term(term: Term | None) -> Any:
+    if term is None:
+        return None
+    if term.kind == "iri":
+        return ox.NamedNode(term.value)
+    if term.kind == "bnode":
+        return ox.BlankNode(term.value)
+    if term.language:
+        return ox.Literal(term.value, language=term.language)
+    return ox.Literal(term.value, datatype=ox.NamedNode(term.datatype) if term.datatype else None)
 
 
 def _iri(operation: Operation, token: Token) -> str:

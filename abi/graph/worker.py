@@ -239,7 +239,7 @@ class QueryWorker:
             with tempfile.TemporaryDirectory(prefix="abi-") as folder:
                 dump = Path(folder, "graph.nq")
                 _dump(self._store, dump)
-                self._open({"dump": str(dump)}, alive=alive)
+                self._open({"dump": str(dump), "blank": b"_:" in dump.read_bytes()}, alive=alive)
         self._seen, self._looked = signature, now
 
     def _open(self, request: dict[str, Any], *, alive: bool) -> None:

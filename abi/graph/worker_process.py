@@ -53,7 +53,7 @@ class _Answerer:
         self.open(request)
 
     def open(self, request: dict[str, Any]) -> None:
-        from pyoxigraph import RdfFormat, Store
+        from pyoxigraph import RdfFormat, Store, parse
 
         self.path: str | None = request.get("path")
         if self.path is not None:
@@ -67,7 +67,10 @@ class _Answerer:
             self.store = Store.read_only(self.path)
         else:
             self.store = Store()
-            self.store.bulk_load(path=request["dump"], format=RdfFormat.N_QUADS)
+            if request["blank"]:  # loading would give blank nodes other names
+                self.store.bulk_extend(parse(path=request["dump"], format=RdfFormat.N_QUADS))
+            else:
+                self.store.bulk_load(path=request["dump"], format=RdfFormat.N_QUADS)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         work = _parsed if "rdf" in request else self.document if "format" in request else self.evaluate

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abi.errors import Invalid, NotFound, QueryRefused, QuerySyntaxError
+from abi.errors import Invalid, NotFound, QueryRefused, QuerySyntaxError, QueryTimeout, UsageError
 from abi.files import shipped
 from abi.graph.gate import Gate
 from abi.graph.mapping import Names, provenance_quads, record_quads
 from abi.graph.names import source_graph
 from abi.graph.oxigraph import OxigraphStore
+from abi.graph.pool import WorkerPool
 from abi.graph.store import BOOKKEEPING
-from abi.graph.update import UpdateReport, apply_update
+from abi.graph.update import Surroundings, UpdateReport, apply_update
 from abi.records.record import AgentSpecification, Source, SparqlQuery
 from abi.settings import Settings
 
@@ -246,3 +248,59 @@ def test_a_new_part_goes_where_its_record_is() -> None:
       INSERT DATA { <https://example.org/mine/tool/find_x> abi:hasParameter t:a .
                     t:a a abi:ToolParameter ; abi:name "a" ; rdfs:label "a" ; abi:datatype xsd:string }"""
     assert run(store, gate, text).graphs == [graph]
+
+
+def anonymous(quads: set[ox.Quad]) -> set[str]:
+    return {" ".join("_" if isinstance(t, ox.BlankNode) else str(t) for t in q) for q in quads}
+
+
+def test_a_process_of_its_own_finds_the_same(tmp_path: Path) -> None:
+    start = [*START, q("_:n", "p", 1), q("a", "q", ox.BlankNode("n")), q("a", "l", ox.Literal("x", language="en"))]
+    for number, update in enumerate([*UPDATES, f"{UPDATES[0]} ; {UPDATES[4]} ; {UPDATES[3]}"]):
+        here, gate = made(start)
+        with OxigraphStore.open(tmp_path / str(number), create=True, prefixes=SETTINGS.all_prefixes()) as there:
+            there.inner.extend(start)
+            with WorkerPool(there, size=1, prefixes=there.prefixes) as pool:
+                other = Gate(there, [shipped("shapes")], base=BASE)
+                around = Surroundings(pool.query)
+                found = apply_update(there, other, update, settings=SETTINGS, around=around)
+            expected = run(here, gate, update)
+            assert (found.added, found.removed) == (expected.added, expected.removed), update
+            assert anonymous(content(there)) == anonymous(content(here)), update
+
+
+def test_an_update_has_its_time(tmp_path: Path) -> None:
+    with OxigraphStore.open(tmp_path / "g", create=True, prefixes=SETTINGS.all_prefixes()) as store:
+        store.inner.extend(q(f"s{i}", "p", i) for i in range(400))
+        gate = Gate(store, base=BASE)
+        with WorkerPool(store, size=1) as pool, pytest.raises(QueryTimeout):
+            death = "DELETE { ?a ?b 1 } WHERE { SELECT (COUNT(*) AS ?a) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l } }"
+            apply_update(store, gate, death, settings=SETTINGS, around=Surroundings(pool.query, 0.5))
+        with WorkerPool(store, size=1) as pool, pytest.raises(QueryRefused, match="triples"):
+            template = " ".join(f"?s ex:r{n} ?w ." for n in range(20))
+            pairs = f"INSERT {{ GRAPH ex:n {{ {template} }} }} WHERE {{ ?s ex:p ?o . ?w ex:p ?t }}"
+            apply_update(store, gate, pairs, settings=SETTINGS, around=Surroundings(pool.query))
+
+
+def test_a_default_graph_and_a_dataset_from_the_request() -> None:
+    store, gate = made(START)
+    around = Surroundings(default_graph=BASE + "default")
+
+    def do(text: str, around: Surroundings = around) -> UpdateReport:
+        return apply_update(store, gate, text, settings=SETTINGS, around=around)
+
+    do("INSERT DATA { ex:new ex:p 9 }")
+    assert ox.Quad(ox.NamedNode(EX + "new"), ox.NamedNode(EX + "p"), ox.Literal(9), ox.NamedNode(BASE + "default")) in (
+        content(store)
+    )
+    assert do("COPY DEFAULT TO ex:copy").added == 1
+    assert do("CLEAR NAMED").removed == len(START) + 1
+    assert do("CLEAR DEFAULT").removed == 1
+    store, gate = made(START)
+    one = Surroundings(using=[EX + "h"])
+    assert do("INSERT { GRAPH ex:n { ?s ex:r 1 } } WHERE { ?s ex:p ?o }", one).added == 1
+    named = Surroundings(using_named=[EX + "h"])
+    assert do("INSERT { GRAPH ex:m { ?s ex:r 1 } } WHERE { GRAPH ?g { ?s ex:p ?o } }", named).added == 1
+    for text in ("INSERT { GRAPH ex:n { ?s ex:r 1 } } USING ex:g WHERE { ?s ex:p ?o }", f"WITH ex:g {UPDATES[5][10:]}"):
+        with pytest.raises(UsageError):
+            do(text, one)
