@@ -283,13 +283,28 @@ class Workspace:
 
     # Changing and exporting the graph
 
-    def update(self, text: str, *, dry_run: bool = False) -> UpdateReport:
-        """Apply a SPARQL Update through the guard and the gate. Raises QueryRefused, QuerySyntaxError, Invalid."""
-        from abi.graph.update import apply_update
+    def update(
+        self,
+        text: str,
+        *,
+        dry_run: bool = False,
+        using: Sequence[str] = (),
+        using_named: Sequence[str] = (),
+        default_graph: str | None = None,
+    ) -> UpdateReport:
+        """Apply a SPARQL Update through the guard and the gate.
+
+        `using` and `using_named`: the graphs that its WHERE sees. `default_graph`: where a triple goes that is inserted
+        without a graph and that no graph claims. Raises QueryRefused, QuerySyntaxError, QueryTimeout, Invalid.
+        """
+        from abi.graph.update import Surroundings, apply_update
 
         with self._writing() as store:
             before = store.version()
-            report = apply_update(store, self._gate(store), text, settings=self.settings, dry_run=dry_run)
+            around = Surroundings(self.pool.query, self.settings.query_seconds_cap, using, using_named, default_graph)
+            report = apply_update(
+                store, self._gate(store), text, settings=self.settings, dry_run=dry_run, around=around
+            )
             if store.version() != before:
                 self._follow(store, report.subjects, before)
             return report
