@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from abi.errors import Denied, Invalid, NotFound, StoreMissing
+from abi.errors import AbiError, Denied, Invalid, NotFound, StoreMissing
 from abi.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from abi.agents.agent import Agent, AgentRuntime
     from abi.agents.turn import Event, TurnResult
+    from abi.exchange.agentc_import import ImportReport
+    from abi.exchange.formats import CatalogExport
     from abi.findings import Finding
     from abi.graph.difference import Difference
     from abi.graph.gate import Gate
@@ -62,6 +64,8 @@ class Workspace:
         self._store: OxigraphStore | None = None
         self._runnables: tuple[Any, dict[str, Record]] = (None, {})
         self._trace_worker: QueryWorker | None = None
+        self.given_secrets: dict[str, str] = {}
+        """Values by name, looked up before anything else; never stored."""
         self.catalog_version: CatalogVersion | None = None
         """The published version that this workspace shows; None where it shows the live graph."""
         if version is not None:
@@ -133,6 +137,9 @@ class Workspace:
             made = self.__dict__.pop(name, None)
             if made is not None:
                 made.close()
+        close_embedder = getattr(self.__dict__.pop("embedder", None), "close", None)
+        if close_embedder is not None:
+            close_embedder()
         with self._lock:
             if self._trace_worker is not None:
                 self._trace_worker.close()
@@ -243,7 +250,7 @@ class Workspace:
         given = [self._inside(p) for p in paths]
         with self._writing() as store:
             before = store.version()
-            indexer = Indexer(self.root, self.settings, store, self.shapes, _look)
+            indexer = Indexer(self.root, self.settings, store, self.shapes, self._look)
             report = indexer.index(given, dry_run=dry_run, restore=restore, progress=progress)
             if report.written or self._index.version != report.version:
                 if progress:
@@ -254,6 +261,33 @@ class Workspace:
         if report.written:
             report.findings = sorted({*report.findings, *self._vain_searches(report.subjects)})
         return report
+
+    def _look(self, record: Record, path: str, line_of: Callable[[str], int]) -> list[Finding]:
+        """What belongs to the tools' languages: answer templates, and queries for the embedded engine."""
+        from abi.records.record import SqlppQuery
+
+        found: list[Finding] = []
+        answer = getattr(record, "answer", None)
+        if answer:
+            from abi.tools.answer import check_answer
+
+            names = [p.name for p in getattr(record, "parameters", [])]
+            found += check_answer(answer, names, path=path, line=line_of("answer"))
+        if isinstance(record, SqlppQuery):
+            from abi.tools import sqlpp_query
+
+            place = self._known_secret(record.couchbase.conn_string)
+            found += sqlpp_query.check(record, path=path, line=line_of("query"), place=place)
+        return found
+
+    def _known_secret(self, name: str | None) -> str | None:
+        """A secret's value where it has one now."""
+        from abi.secrets import secret
+
+        try:
+            return secret(name, self.settings, self.root) if name else None
+        except (AbiError, OSError):
+            return None
 
     def _vain_searches(self, subjects: Collection[str]) -> list[Finding]:
         """A warning for each changed prompt that selects tools by a search which finds none."""
@@ -270,7 +304,7 @@ class Workspace:
         from abi.graph.indexing import check_files
 
         given = [self._inside(p) for p in paths]
-        return check_files(self.root, self.settings, self.shapes, given, progress, _look)
+        return check_files(self.root, self.settings, self.shapes, given, progress, self._look)
 
     def _inside(self, path: str | Path) -> Path:
         return path if isinstance(path, Path) and path.is_absolute() else Path(path).absolute()
@@ -330,6 +364,38 @@ class Workspace:
         from abi.graph.loads import export
 
         return export(self.store, self.settings, graph=graph, source=source, format=format)
+
+    def export_catalog(self, format: str, *, annotations: str | None = None) -> CatalogExport:
+        """The catalog for other programs: agentc-tools, agentc-prompts, mcp, openai-tools or openapi.
+
+        `annotations` is a predicate that chooses records. Raises UsageError for another format.
+        """
+        from abi.exchange.formats import Sources, export_catalog
+
+        def chosen(kind: str) -> list[str]:
+            if annotations is None:
+                return [entry.iri for entry in self.ls(kind).entries]
+            return [hit.iri for hit in self.find(kind, annotations=annotations, limit=0).hits]
+
+        sources = Sources(
+            store=self.store,
+            settings=self.settings,
+            root=self.root,
+            version=self.catalog_version,
+            chosen=chosen,
+            embedder=self.embedder,
+            vectors=lambda texts: self.search_index.vectors_of(texts, self.embedder),
+        )
+        return export_catalog(format, sources)
+
+    def import_catalogs(self, files: Sequence[str | Path]) -> ImportReport:
+        """The records of Agent Catalog's `tools.json` and `prompts.json` as files of this workspace; index them then."""
+        from abi.exchange.agentc_import import import_catalogs
+
+        if self.read_only:
+            raise Denied("The workspace was opened read-only.", hint="Open it without read_only to write.")
+        limit = self.settings.max_rdf_bytes
+        return import_catalogs([Path(f) for f in files], self.root, self.settings.sources, limit)
 
     # Versions
 
@@ -508,6 +574,14 @@ class Workspace:
         result = self.run_report(f"prompts/{name}" if "/" not in name else name, arguments)
         return str(result.result["text"])
 
+    def record(self, name: str) -> Record:
+        """One record, by NAME, KIND/NAME or IRI. Raises NotFound, Invalid where its triples do not make one."""
+        from abi.graph.catalog import Catalog
+        from abi.graph.mapping import Names, read_record
+
+        iri = Catalog(self.store).one(name).iri
+        return read_record(self.store, iri, Names(self.settings.base_iri, self.store))
+
     def parameters_of(self, name: str) -> list[Parameter]:
         """What a tool or prompt takes, in order. Raises NotFound."""
         from abi.graph.catalog import Catalog
@@ -517,9 +591,14 @@ class Workspace:
         record = read_record(self.store, entry.iri, Names(self.settings.base_iri, self.store))
         return list(getattr(record, "parameters", []))
 
+    def _secret(self, name: str) -> str:
+        from abi.secrets import secret
+
+        given = self.given_secrets.get(name)
+        return secret(name, self.settings, self.root) if given is None else given
+
     @property
     def run_context(self) -> RunContext:
-        from abi.secrets import secret
         from abi.tools.runner import RunContext
         from abi.tools.trust import is_trusted
 
@@ -529,7 +608,7 @@ class Workspace:
             root=self.root,
             trusted=is_trusted(self.root),
             principal=None,
-            secret=lambda name: secret(name, self.settings, self.root),
+            secret=self._secret,
             find=lambda kind=None, query=None, **options: self.find(kind, query, **options).hits,
             look_up=lambda text, *, rows=None: self.store.query(text, max_rows=rows),
         )
@@ -622,7 +701,7 @@ class Workspace:
     def embedder(self) -> Embedder:
         from abi.search.embedder import get_embedder
 
-        return get_embedder(self.settings.embedder, self.settings)
+        return get_embedder(self.settings.embedder, self.settings, self._secret)
 
     @cached_property
     def traces(self) -> TraceStore:
@@ -642,16 +721,6 @@ class Workspace:
         return AgentRuntime(self._services)
 
 
-def _look(record: Record, path: str, line: int) -> list[Finding]:
-    """An answer template, whose language belongs to the tools."""
-    answer = getattr(record, "answer", None)
-    if not answer:
-        return []
-    from abi.tools.answer import check_answer
-
-    return check_answer(answer, [p.name for p in getattr(record, "parameters", [])], path=path, line=line)
-
-
 class _Services:
     """What the agents' room needs of the workspace (`abi.agents.services.Services`)."""
 
@@ -661,6 +730,7 @@ class _Services:
         self.version: Callable[[], int] = workspace.version
         self.query: Callable[..., Rows] = workspace.sparql
         self.run: Callable[..., ToolResult] = workspace.run
+        self.secret: Callable[[str], str] = workspace._secret
 
     @property
     def store(self) -> OxigraphStore:

@@ -18,6 +18,9 @@ EXAMPLES = (
     "abi export --graph https://example.org/people --format turtle",
     "abi export --source agents/guide.ttl",
     "abi export -o catalog.jsonld",
+    "abi export --format openapi -o openapi.json",
+    "abi export --format mcp --annotations 'domain = \"travel\"'",
+    "abi export --format agentc-tools -o .agent-catalog/tools.json",
 )
 
 
@@ -30,14 +33,27 @@ def export(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option("--format", metavar="F", help="turtle, trig, ntriples, nquads, jsonld, rdfxml or n3."),
+        typer.Option(
+            "--format",
+            metavar="F",
+            help="turtle, trig, ntriples, nquads, jsonld or rdfxml; or of the catalog's tools and prompts: openapi, mcp, "
+            "openai-tools, agentc-tools, agentc-prompts.",
+        ),
+    ] = None,
+    annotations: Annotated[
+        str | None,
+        typer.Option("--annotations", metavar="P", help="Only records that this predicate holds for, of the catalog."),
     ] = None,
     out: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; - is stdout.")
     ] = None,
     version: AtVersion = None,
 ) -> None:
-    """Write the graph out, in any RDF syntax.
+    """Write the graph out in any RDF syntax, or the catalog in the format of another program.
+
+    openapi: a document with an operation for each tool, as abi serve answers it. mcp: what tools/list and prompts/list
+    give. openai-tools: the tools of chat completions. agentc-tools, agentc-prompts: Agent Catalog's tools.json and
+    prompts.json. Each tool comes with the schema of its arguments.
 
     Without --format the ending of FILE decides. `--source PATH` alone writes edits made in the graph back to the
     file they belong to.
@@ -47,11 +63,33 @@ def export(
         raise UsageError("--graph and --source do not go together.")
     if source and version and out is None:
         raise UsageError("A version is not written back to a file.", hint="Say where to: -o FILE, or -o - for stdout.")
+    catalog = _is_catalog(format)
+    if catalog and (graph or source):
+        raise UsageError(f"{format} is of the whole catalog: neither --graph nor --source goes with it.")
+    if annotations and not catalog:
+        raise UsageError("--annotations chooses records, for openapi, mcp, openai-tools and agentc-*.")
     with session.workspace(read_only=True, version=version) as workspace:
         target = _target(session, out, source, workspace.root)
+        if catalog and format is not None:
+            exported = workspace.export_catalog(format, annotations=annotations)
+            session.output.findings(exported.findings)
+            _give(session, target, exported.data)
+            return
         if format is None:
             format = target.suffix.lstrip(".") if target else ("jsonld" if session.as_json else None)
         data = workspace.export(graph=graph, source=source, format=format)
+    _give(session, target, data)
+
+
+def _is_catalog(format: str | None) -> bool:
+    if format is None:
+        return False
+    from abi.exchange.formats import CATALOG_FORMATS
+
+    return format in CATALOG_FORMATS
+
+
+def _give(session: Session, target: Path | None, data: bytes) -> None:
     if target is None:
         session.output.verbatim(data)
         return
