@@ -53,6 +53,32 @@ def NAME(first: float, second: float = 1.0) -> float:
     return first * second
 '''
 
+_SQLPP_QUERY = """\
+/*
+record_kind: sqlpp_query
+name: NAME
+description: Customers that ordered in a time.   # say what it answers: search and agents go by it
+input:                                            # JSON Schema; each property is a $parameter of the query
+  type: object
+  required: [start, end]
+  properties:
+    start: {type: string, format: date, description: the first day}
+    end: {type: string, format: date, description: the last day}
+secrets:                                          # names to look up, never values
+- couchbase:
+    conn_string: CB_CONN_STRING                   # couchbases://HOST, or duckdb:FOLDER for JSON files in a folder
+    username: CB_USERNAME
+    password: CB_PASSWORD
+# answer: "{{ row_count }} customers ordered."
+# annotations: {domain: example}
+*/
+SELECT c.name, COUNT(*) AS orders
+FROM customers AS c, orders AS o
+WHERE c.id = o.customer AND o.day BETWEEN $start AND $end
+GROUP BY c.id
+ORDER BY orders DESC
+"""
+
 _RAW_PROMPT = """\
 ---
 record_kind: raw_prompt
@@ -159,4 +185,5 @@ TEMPLATES: dict[str, Template] = {
     "python_function": Template("tools/{name}.py", _PYTHON_FUNCTION),
     "raw_prompt": Template("prompts/{name}.prompt", _RAW_PROMPT),
     "sparql_query": Template("tools/{name}.rq", _SPARQL_QUERY),
+    "sqlpp_query": Template("tools/{name}.sqlpp", _SQLPP_QUERY),
 }

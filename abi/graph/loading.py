@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import PurePosixPath
 
 import pyoxigraph as ox
@@ -27,8 +28,8 @@ __all__ = ["Loaded", "Loader", "shipped_sources"]
 
 _TYPE = ox.NamedNode(terms.RDF_TYPE)
 _RECORD_CLASSES = set(KIND_CLASSES.values())
-Look = Callable[[Record, str, int], list[Finding]]
-"""A look at one record that needs what is above this room: given the record, its path and the line of its `answer`."""
+Look = Callable[[Record, str, Callable[[str], int]], list[Finding]]
+"""A look at one record that needs what is above this room: given the record, its path and what tells a field's line."""
 SHIPPED = "abi:"
 """Begins the path of a source that comes with abi, and not with the workspace."""
 
@@ -69,7 +70,7 @@ class Loader:
     def __init__(self, settings: Settings, names: Names, look: Look | None = None) -> None:
         self.settings = settings
         self.names = names
-        self.look: Look = look or (lambda record, path, line: [])
+        self.look: Look = look or (lambda record, path, line_of: [])
         self.context = ReadContext.of(settings, net_client(settings).get)
 
     def read(self, file: SourceFile) -> Loaded:
@@ -104,7 +105,7 @@ class Loader:
                 if name and part in ("parameters", "intents"):
                     loaded.lines[f"{iri}/{part[:-1]}/{encode(name)}"] = line
             loaded.findings += self._templates(record, loaded, result)
-            loaded.findings += self.look(record, loaded.file.path, result.line(record, "answer"))
+            loaded.findings += self.look(record, loaded.file.path, partial(result.line, record))
 
     def _read_rdf(self, loaded: Loaded) -> None:
         parsed = parse_rdf(loaded.file, loaded.graph, self.settings)
@@ -122,7 +123,7 @@ class Loader:
             record = record.model_copy(update={"source": source})
             loaded.records.append((iri, record))
             loaded.findings += self._templates(record, loaded, None)
-            loaded.findings += self.look(record, path, source.line)
+            loaded.findings += self.look(record, path, partial(_whole, source.line))
 
     def _templates(self, record: Record, loaded: Loaded, result: ReadResult | None) -> list[Finding]:
         """A query's syntax, and that it and its parameters fit; SPARQL is not the readers' business."""
@@ -139,3 +140,8 @@ class Loader:
         )
         # In Turtle the query is inside one literal: its own lines mean nothing there.
         return found if result else [replace(f, line=line) for f in found]
+
+
+def _whole(line: int, field: str) -> int:
+    """In Turtle a record's fields have no lines of their own that are known."""
+    return line

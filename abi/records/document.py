@@ -11,7 +11,15 @@ from abi.errors import Invalid
 from abi.findings import Finding
 from abi.yaml_reader import Located, load_yaml
 
-__all__ = ["Document", "decode", "open_comment_header", "open_front_matter", "open_plain", "open_yaml"]
+__all__ = [
+    "Document",
+    "decode",
+    "open_block_comment",
+    "open_comment_header",
+    "open_front_matter",
+    "open_plain",
+    "open_yaml",
+]
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -114,6 +122,40 @@ def open_comment_header(path: str, text: str) -> Document:
     first = _first(lines, end, lambda line: bool(line.strip()))
     document.body = "\n".join(lines[first:]).rstrip()
     document.body_line = min(first, len(lines) - 1) + 1
+    return document
+
+
+def open_block_comment(path: str, text: str) -> Document:
+    """The YAML header stands in the first `/* */`, which ends at the first `*/`; what follows is the body.
+
+    Before it may be `--` comments only. Later comments belong to the body.
+    """
+    document = Document(path, text)
+    lines = text.split("\n")
+    first = _first(lines, 0, lambda line: bool(line.strip()) and not line.lstrip().startswith("--"))
+    begin = sum(len(line) + 1 for line in lines[:first])
+    begin += len(text[begin:]) - len(text[begin:].lstrip())
+    line = min(first, len(lines) - 1) + 1
+    if not text.startswith("/*", begin):
+        fix = "Begin the file with `/*`, then `name:`, `description:` and `input:`, then `*/`."
+        document.fault(
+            line, "header-missing", "The file does not begin with a comment `/* */` that holds its header.", fix
+        )
+        return document
+    end = text.find("*/", begin + 2)
+    if end < 0:
+        document.fault(line, "header-missing", "The comment `/*` with the header is not closed.", "Close it by `*/`.")
+        return document
+    comment = text[begin + 2 : end].split("\n")
+    # What stands beside the `/*` is dedented by itself.
+    document.read_header(comment[0].strip() + "\n" + textwrap.dedent("\n".join(comment[1:])) + "\n", line)
+    if document.header is None and not document.findings:
+        message = "The comment `/* */` at the begin of the file is empty."
+        document.fault(line, "header-missing", message, "Write `name:`, `description:` and `input:` into it.")
+    rest = text[end + 2 :]
+    body = rest.lstrip()
+    document.body = body.rstrip()
+    document.body_line = text.count("\n", 0, end + 2 + len(rest) - len(body)) + 1
     return document
 
 

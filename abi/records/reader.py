@@ -12,10 +12,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from abi.findings import Finding, Severity
-from abi.records import agent, http_request, prompt, python_function, sparql_query
+from abi.records import agent, http_request, prompt, python_function, sparql_query, sqlpp_query
 from abi.records.document import (
     Document,
     decode,
+    open_block_comment,
     open_comment_header,
     open_front_matter,
     open_plain,
@@ -114,6 +115,7 @@ class Reader:
 
 READERS: dict[str, Reader] = {
     "python_function": Reader(python_function.read, (".py",)),
+    "sqlpp_query": Reader(sqlpp_query.read, (".sqlpp",)),
     "sparql_query": Reader(sparql_query.read, (".rq",)),
     "http_request": Reader(http_request.read, (".yaml", ".yml")),
     "raw_prompt": Reader(prompt.read_raw, (".prompt", ".jinja")),
@@ -123,7 +125,7 @@ READERS: dict[str, Reader] = {
     "intent": Reader(agent.read_intent, (".yaml", ".yml")),
 }
 
-_LATER = {"sqlpp_query", "semantic_search"}
+_LATER = {"semantic_search"}
 """Kinds of Agent Catalog that are not read yet: their files are left alone, with a warning."""
 
 _OPEN: dict[str, tuple[Callable[[str, str], Document], str]] = {
@@ -133,7 +135,7 @@ _OPEN: dict[str, tuple[Callable[[str, str], Document], str]] = {
     ".jinja": (open_front_matter, "jinja_prompt"),
     ".yaml": (open_yaml, ""),
     ".yml": (open_yaml, ""),
-    ".sqlpp": (open_plain, "sqlpp_query"),
+    ".sqlpp": (open_block_comment, "sqlpp_query"),
 }
 RECORD_SUFFIXES = frozenset(_OPEN)
 """Files that may hold records; RDF files are read in `abi.graph`."""

@@ -138,6 +138,7 @@ def _asked(record: Any, raw_arguments: Mapping[str, Any], context: RunContext) -
 
 RUNNERS: dict[str, Runner] = {
     "python_function": _in("abi.tools.python_function"),
+    "sqlpp_query": _in("abi.tools.sqlpp_query"),
     "sparql_query": _in("abi.tools.sparql_query"),
     "http_request": _in("abi.tools.http_request"),
     "raw_prompt": _in("abi.tools.prompt"),
