@@ -27,6 +27,13 @@ sources: [ontology, graph, tools, prompts, agents]
 
 # The chat model, as provider:model. The default needs no key and no network, and states only what rows say.
 model: offline:grounded
+
+# Any other model: one of OpenRouter, with one key, which is read from the environment...
+# model: openrouter:openai/gpt-4o-mini
+# secrets:
+#   OPENROUTER_API_KEY: env:OPENROUTER_API_KEY
+# ...or one of Ollama on this machine, without a key: qwen2.5:3b, qwen3:8b, deepseek-r1:8b, gemma3:4b.
+# model: ollama:qwen3:8b
 """
 
 _IGNORE = "# The graph, the traces, the search index and the memory of conversations: all of it made.\n.abi/\n"

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from abi.models import ModelEntry
+
 __all__ = ["PREFIXES", "Settings"]
 
 PREFIXES: dict[str, str] = {
@@ -39,7 +41,11 @@ class Settings(BaseModel):
         description="Folders and files that `abi index` reads, relative to the workspace.",
     )
     store: str = Field(default="disk", description="Where the graph is kept: memory or disk.")
-    embedder: str = Field(default="minilm", description="minilm, or sentence-transformers:NAME.")
+    embedder: str = Field(
+        default="minilm",
+        description="minilm, sentence-transformers:NAME, or an embedding model behind an address: openai:NAME, "
+        "openrouter:NAME, ollama:NAME.",
+    )
     embedding_models: dict[str, str] = Field(
         default={}, description="What stands in for an embedding model that a record names."
     )
@@ -47,6 +53,14 @@ class Settings(BaseModel):
         default=[], description="Classes whose individuals are embedded too; all others are found by full text."
     )
     model: str = Field(default="offline:grounded", description="The chat model, as provider:model.")
+    models: dict[str, ModelEntry] = Field(
+        default={}, description="Models that need more than a name: address, key, limits, fallbacks."
+    )
+    model_fallback: list[str] = Field(
+        default=[], description="Models that are tried, in order, where one fails that names no fallback of its own."
+    )
+    model_seconds: float = Field(default=60.0, gt=0, description="Time limit of one call of a chat model.")
+    model_retries: int = Field(default=2, ge=0, description="Tries after a call of a model that failed.")
     secrets: dict[str, str] = Field(default={}, description="Name to place: env:VAR, keyring:NAME or file:PATH.")
     net_allow: list[str] = Field(
         default=[],
@@ -90,6 +104,16 @@ class Settings(BaseModel):
     render_seconds: float = Field(default=5.0, gt=0, description="Time limit of rendering one prompt.")
     render_bytes: int = Field(default=1024 * 1024, gt=0, description="Longest text that a prompt may render to.")
     agent_steps: int = Field(default=12, gt=0, description="Model and tool calls of one turn at most.")
+    agent_seconds: float = Field(default=300.0, gt=0, description="Time limit of one turn.")
+    agent_tokens: int = Field(default=200_000, gt=0, description="Tokens that the models of one turn use at most.")
+    agent_queries: bool = Field(
+        default=True, description="Whether chat models may write SPARQL queries of their own (query_graph)."
+    )
+    tool_seconds: float = Field(default=60.0, gt=0, description="Time limit of one tool call of an agent.")
+    durability: Literal["exit", "async", "sync"] = Field(
+        default="exit",
+        description="When conversations are saved: at a turn's end, or with each of its steps, beside or before it.",
+    )
     flush_seconds: float = Field(
         default=5.0, ge=0, description="Longest time for which an acknowledged write may be unflushed; 0 flushes each."
     )

@@ -88,6 +88,7 @@ class AgentRuntime:
             return self._crew
 
     def close(self) -> None:
+        self.models.close()
         close_memory(self.memory)
 
     def turn(

@@ -1,38 +1,27 @@
-"""Chat models by `provider:model` strings. `offline:grounded` is built in and needs no key and no network."""
+"""The chat models of a workspace by name, each made once. `offline:grounded` is built in: no key, no network."""
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from abi.errors import Denied, Unsupported, UsageError
+from abi import models
+from abi.agents.model_loop import ModelLoop
+from abi.agents.providers import close_clients, make_chat_model
+from abi.errors import Denied, UsageError
+from abi.models import ModelEntry, entry_of, split_name
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from abi.agents.chat_model import ChatModel
     from abi.agents.intents import PhraseVectors
     from abi.agents.mentions import Mentions
     from abi.agents.services import Services
 
-__all__ = ["ALLOW_MODEL_REQUESTS", "GROUNDED", "PROVIDERS", "ModelRegistry"]
-
-ALLOW_MODEL_REQUESTS = True
-"""Set to False in tests: then any model but the offline ones is refused before it is made."""
+__all__ = ["GROUNDED", "ModelRegistry"]
 
 GROUNDED = "offline:grounded"
-
-PROVIDERS: dict[str, str] = {
-    "anthropic": "langchain-anthropic",
-    "google_genai": "langchain-google-genai",
-    "groq": "langchain-groq",
-    "mistralai": "langchain-mistralai",
-    "ollama": "langchain-ollama",
-    "openai": "langchain-openai",
-    "openrouter": "langchain-openai",
-}
-"""Provider to the package that a person installs to use it; others go through LangChain by their own name."""
-
-_OPENROUTER = "https://openrouter.ai/api/v1"
 
 
 class ModelRegistry:
@@ -43,52 +32,78 @@ class ModelRegistry:
         self._mentions = mentions
         self._vectors = vectors
         self._made: dict[str, BaseChatModel] = {}
+        self._entries: dict[str, ModelEntry] = dict(services.settings.models)
         self._lock = threading.Lock()
+        self.loop = ModelLoop()
 
-    def register(self, name: str, model: BaseChatModel) -> None:
+    def register(self, name: str, model: BaseChatModel | ChatModel) -> None:
+        """Put a LangChain model, or a ChatModel with what is known of it, under a name."""
+        from abi.agents.chat_model import ChatModel
+
         with self._lock:
-            self._made[name] = model
+            if isinstance(model, ChatModel):
+                self._entries[name] = model.entry()
+                self._made.pop(name, None)
+                if model.model is not None:
+                    self._made[name] = model.model
+            else:
+                self._made[name] = model
 
     def get(self, name: str) -> BaseChatModel:
-        """The model of that name. Raises UsageError, Unsupported (package missing) or Denied (requests forbidden)."""
+        """The model of that name. Raises UsageError, Unsupported (package missing), NotFound (no key) or Denied
+        (requests forbidden, or an address that the workspace does not allow)."""
         with self._lock:
             if name not in self._made:
                 self._made[name] = self._make(name)
             return self._made[name]
 
+    def entry(self, name: str) -> ModelEntry:
+        """What the registry knows of a model. Raises UsageError for what is no name of a model."""
+        try:
+            return entry_of(name, self._entries)
+        except ValueError:
+            raise UsageError(
+                f"{name!r} is no chat model.", hint=f"Write provider:model, for example {GROUNDED}."
+            ) from None
+
+    def chain(self, name: str) -> list[str]:
+        """The model and those that are tried after it, in order, each once."""
+        settings = self._services.settings
+        names = [name]
+        if name != GROUNDED:
+            names += self.entry(name).fallback or settings.model_fallback
+        return list(dict.fromkeys(names))
+
+    def close(self) -> None:
+        """Let go of the connections of all models."""
+        with self._lock:
+            made, self._made = list(self._made.values()), {}
+        for model in made:
+            if hasattr(model, "http_client") or hasattr(model, "_async_client"):
+                self.loop.run(close_clients(model))
+        self.loop.close()
+
     def _make(self, name: str) -> BaseChatModel:
-        provider, colon, model = name.partition(":")
-        if not colon or not provider or not model:
-            raise UsageError(f"{name!r} is no chat model.", hint=f"Write provider:model, for example {GROUNDED}.")
-        if name == GROUNDED:
+        entry = self.entry(name)
+        provider, model, address = split_name(entry.model)
+        if entry.model == GROUNDED:
             from abi.agents.grounded import GroundedChatModel
 
             return GroundedChatModel(services=self._services, vectors=self._vectors, mentions=self._mentions)
         if provider == "offline":
             raise UsageError(f"There is no offline model {model!r}.", hint=f"The offline model is {GROUNDED}.")
-        if not ALLOW_MODEL_REQUESTS:
+        if not models.ALLOW_MODEL_REQUESTS:
             raise Denied(f"Requests to models are switched off here, and {name} would make one.")
-        return _from_langchain(provider, model, name)
+        if address is not None and entry not in self._entries.values() and name != self._services.settings.model:
+            self._require_allowed(name, address)
+        return make_chat_model(entry, self._services.settings, self._services.secret)
 
+    def _require_allowed(self, name: str, address: str) -> None:
+        """An address in a name may come from a request or from the graph: it must be one that the operator lists."""
+        from abi.net import AllowList
 
-def _from_langchain(provider: str, model: str, name: str) -> BaseChatModel:
-    package = PROVIDERS.get(provider, f"langchain-{provider.replace('_', '-')}")
-    try:
-        from langchain.chat_models import init_chat_model  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        raise Unsupported(
-            f"The model {name} needs LangChain's model packages, which are not installed.",
-            hint=f"pip install langchain {package}",
-        ) from None
-    options: dict[str, Any] = {}
-    if provider == "openrouter":
-        import os
-
-        provider, options = "openai", {"base_url": _OPENROUTER, "api_key": os.environ.get("OPENROUTER_API_KEY")}
-    try:
-        made: BaseChatModel = init_chat_model(model, model_provider=provider, **options)
-    except ImportError:
-        raise Unsupported(f"The model {name} needs {package}.", hint=f"pip install {package}") from None
-    except ValueError as error:
-        raise UsageError(f"The model {name} cannot be made: {error}") from None
-    return made
+        if not AllowList(self._services.settings.net_allow).allows(address):
+            raise Denied(
+                f"The model {name} is at an address that this workspace does not allow.",
+                hint="Give it an entry under `models` in abi.yaml, or list its host under net_allow.",
+            )

@@ -50,6 +50,10 @@ class Services(Protocol):
 
     def version(self) -> int: ...
 
+    def secret(self, name: str) -> str:
+        """The value of a secret by its name. Raises NotFound where there is none."""
+        ...
+
     def query(self, text: str, **limits: Any) -> Rows:
         """Rows of a SPARQL query over the graph, within the limits of the settings."""
         ...

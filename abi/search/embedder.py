@@ -1,11 +1,12 @@
 """The seam to embedding models: text to vectors, and what a cosine of two of them means.
 
-Implementations: `abi.search.minilm` (offline, no torch), `abi.search.sentence_transformers` (an extra).
+Implementations: `abi.search.minilm` (offline, no torch), `abi.search.sentence_transformers` (an extra),
+`abi.search.openai_embedder` (a service with OpenAI's interface).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from abi.errors import UsageError
@@ -49,10 +50,11 @@ class Embedder(Protocol):
         ...
 
 
-def get_embedder(name: str, settings: Settings | None = None) -> Embedder:
-    """The embedder that a setting names: `minilm` or `sentence-transformers:NAME`.
+def get_embedder(name: str, settings: Settings | None = None, secret: Callable[[str], str] | None = None) -> Embedder:
+    """The embedder that a setting names: `minilm`, `sentence-transformers:NAME`, or an embedding model of the registry.
 
-    `settings.calibration` decides the scale, `settings.embedding_models` lets one model stand in for another.
+    `settings.calibration` decides the scale, `settings.embedding_models` lets one model stand in for another; `secret`
+    gives the value of a secret by its name.
     Raises UsageError for a name that is none, Unsupported where an extra is missing.
     """
     raw = settings is not None and settings.calibration == "raw"
@@ -67,7 +69,23 @@ def get_embedder(name: str, settings: Settings | None = None) -> Embedder:
         from abi.search.sentence_transformers import SentenceTransformersEmbedder
 
         return SentenceTransformersEmbedder(model, raw=raw)
+    if settings is not None and (served := _served(name, settings, secret)) is not None:
+        return served
     raise UsageError(
         f"There is no embedder '{name}'.",
-        hint="Set `embedder:` in abi.yaml to `minilm` or to `sentence-transformers:NAME`.",
+        hint="Set `embedder:` in abi.yaml to `minilm`, `sentence-transformers:NAME`, `openai:NAME` or `ollama:NAME`.",
     )
+
+
+def _served(name: str, settings: Settings, secret: Callable[[str], str] | None) -> Embedder | None:
+    """The model behind an address that the name, or an entry of that name, stands for; None where it is no such."""
+    from abi.models import entry_of, split_name
+    from abi.search.openai_embedder import ADDRESSES, OpenAIEmbedder, no_secret
+
+    try:
+        entry = entry_of(name, settings.models)
+    except ValueError:
+        return None
+    if split_name(entry.model)[0] not in ADDRESSES:
+        return None
+    return OpenAIEmbedder(entry, settings, secret or no_secret)

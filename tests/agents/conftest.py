@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 
-from abi.agents import models
+from abi import models
 from abi.agents.agent import AgentRuntime
 from abi.graph.mapping import Names, record_quads
 from abi.graph.oxigraph import OxigraphStore
@@ -24,6 +24,7 @@ from abi.search.embedder import Embedder, get_embedder
 from abi.search.find import find
 from abi.search.index import SearchIndex
 from abi.search.linker import Linker
+from abi.secrets import secret
 from abi.settings import Settings
 from abi.tools.runner import RunContext, ToolResult, run
 
@@ -151,6 +152,9 @@ class SmallServices:
 
     def version(self) -> int:
         return self.store.version()
+
+    def secret(self, name: str) -> str:
+        return secret(name, self.settings, Path("/"))
 
     def query(self, text: str, **limits: Any) -> Rows:
         return self.store.query(text)
