@@ -1,0 +1,56 @@
+"""What the agents' room is given of a workspace (`abi.agents.services.Services`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from abi.graph.oxigraph import OxigraphStore
+    from abi.graph.rows import Rows
+    from abi.graph.traces import TraceStore
+    from abi.search.embedder import Embedder
+    from abi.search.linker import Linker
+    from abi.tools.runner import ToolResult
+    from abi.workspace import Workspace
+
+__all__ = ["AgentServices"]
+
+
+class AgentServices:
+    """What the agents' room needs of the workspace (`abi.agents.services.Services`)."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.settings = workspace.settings
+        self.version: Callable[[], int] = workspace.version
+        self.query: Callable[..., Rows] = workspace.sparql
+        self.run: Callable[..., ToolResult] = workspace.run
+        self.secret: Callable[[str], str] = workspace._secret
+
+    @property
+    def store(self) -> OxigraphStore:
+        return self._workspace.store
+
+    @property
+    def embedder(self) -> Embedder:
+        return self._workspace.embedder
+
+    @property
+    def linker(self) -> Linker:
+        from abi.search.linker import Linker
+
+        return Linker(self._workspace.search_index)
+
+    @property
+    def memory_path(self) -> Path | None:
+        workspace = self._workspace
+        return None if workspace.settings.store == "memory" else workspace.root / ".abi" / "memory.sqlite"
+
+    @property
+    def trace_store(self) -> TraceStore | None:
+        return self._workspace.traces if self.settings.traces == "on" else None
+
+    def find(self, kind: str | None = None, query: str | None = None, **options: Any) -> list[Any]:
+        return self._workspace.find(kind, query, **options).hits
