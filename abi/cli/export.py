@@ -36,8 +36,8 @@ def export(
         typer.Option(
             "--format",
             metavar="F",
-            help="turtle, trig, ntriples, nquads, jsonld or rdfxml; or of the catalog's tools and prompts: openapi, mcp, "
-            "openai-tools, agentc-tools, agentc-prompts.",
+            help="turtle, trig, ntriples, nquads, jsonld or rdfxml; of the catalog: openapi, mcp, openai-tools, "
+            "agentc-tools, agentc-prompts.",
         ),
     ] = None,
     annotations: Annotated[

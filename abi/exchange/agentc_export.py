@@ -44,7 +44,7 @@ _DIGITS = 7
 
 @dataclass(frozen=True, slots=True)
 class CatalogState:
-    """Of which state a catalog is: `time` in ISO 8601 with zone, `commit` None without git, `name` what abi calls it."""
+    """Of which state a catalog is: `time` in ISO 8601 with zone, `commit` None without git, `name` abi's own."""
 
     time: str
     commit: str | None
@@ -66,7 +66,7 @@ def agentc_catalog(
     embedder: Embedder,
     vectors: Vectors,
 ) -> tuple[dict[str, Any], list[Finding]]:
-    """The document, and warnings for what it cannot hold. `vectors` are those of the records' descriptions, in order."""
+    """The document, and warnings for what it cannot hold. `vectors` are those of the records' descriptions."""
     items, findings = [], []
     unknown: Counter[str] = Counter()
     for record, vector in zip(records, vectors, strict=True):

@@ -57,9 +57,9 @@ def import_catalogs(paths: Sequence[Path], root: Path, sources: Sequence[str], m
                 report.findings.append(
                     Finding(str(path), 0, "items", "error", "import-no-text", f"{names}: {error}", fix)
                 )
-            specification = items[0].get("specification") or {}
-            if specification.get("filename") and not (root / target).with_name(str(specification["filename"])).exists():
-                message = f"{target} needs the specification {specification['filename']}, which no catalog file holds"
+            beside = (items[0].get("specification") or {}).get("filename")
+            if beside and not any((folder / str(beside)).exists() for folder in ((root / target).parent, root)):
+                message = f"{target} needs the specification {beside}, which no catalog file holds"
                 fix = f"Copy it beside {target}, or into the workspace."
                 report.findings.append(
                     Finding(target, 0, "open_api.filename", "warning", "import-beside", message, fix)

@@ -20,6 +20,7 @@ __all__ = ["And", "Compare", "In", "Not", "Or", "Predicate", "holds", "parse_pre
 
 _MAX_LENGTH = 4096
 _MAX_DEPTH = 50
+_GLUED = re.compile(r"(?:AND|OR|and|or)(?=.)")
 _TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(!=|[=(),])|([\w.:/-]+))', re.DOTALL)
 _EXAMPLE = 'Write KEY = "VALUE", joined by AND, OR, NOT and parentheses: domain = "travel" AND NOT stage = "draft".'
 
@@ -109,7 +110,13 @@ def _tokens(text: str) -> list[_Token]:
         elif sign is not None:
             tokens.append(_Token("sign", sign, match.start(2)))
         else:
+            # Agent Catalog reads `a="b"ORc="d"`: after a value only a keyword can come.
+            glued = _GLUED.match(word) if tokens and tokens[-1].kind == "text" else None
+            if glued:
+                word = glued[0]
             tokens.append(_Token("word", word, match.start(3)))
+            position = match.start(3) + len(word)
+            continue
         position = match.end()
     return [*tokens, _Token("end", "", end)]
 

@@ -19,6 +19,7 @@ def eq(key: str, value: str) -> Compare:
         (' key =   "value"  ', eq("key", "value")),
         ('"v" = k OR k2="v2"', Or((eq("k", "v"), eq("k2", "v2")))),
         ('a="b"OR c="d"', Or((eq("a", "b"), eq("c", "d")))),
+        ('a="b"ORc="d"andorder="e"', Or((eq("a", "b"), And((eq("c", "d"), eq("order", "e")))))),
         ('a="b" and c="d" or e="f"', Or((And((eq("a", "b"), eq("c", "d"))), eq("e", "f")))),
         ('a="b" AND (c="d" OR e="f")', And((eq("a", "b"), Or((eq("c", "d"), eq("e", "f")))))),
         ('NOT a="b"', Not(eq("a", "b"))),
