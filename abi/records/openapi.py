@@ -396,24 +396,28 @@ def _servers(operation: Operation, location: str, variables: Mapping[str, str]) 
             break
     urls = [server_url(server, variables) for server in listed] or ["/"]
     # As Agent Catalog has it: a file that names no host is that of a service on this machine.
-    return [urljoin(location or "http://localhost/", url) for url in urls]
+    try:
+        return [urljoin(location or "http://localhost/", url) for url in urls]
+    except ValueError as error:
+        raise OperationFault(f"A server of the specification has no proper address: {error}.") from error
 
 
 def _place(out: dict[str, Any], document: Mapping[str, Any], ref: str) -> None:
     """Copy what a reference points at to the same place; a path's item as a whole, for its parts have positions."""
     parts = _pointer(ref)
-    depth = {"components": 3, "paths": 2}.get(parts[0], 1) if parts else 0
+    depth = {"components": 3, "paths": 2}.get(parts[0], 1)
+    if len(parts) < depth:
+        raise OperationFault(f"The reference {ref!r} is to no part of the specification that can be referred to.")
     here: Any = document
     there: Any = out
     for part in parts[: depth - 1]:
         here = here[part]
         there = there.setdefault(part, {})
-    if parts:
-        key = parts[min(depth, len(parts)) - 1]
-        if parts[0] == "paths" and key in there:
-            there[key] = {**here[key], **there[key]}
-        else:
-            there.setdefault(key, here[key])
+    key = parts[depth - 1]
+    if parts[0] == "paths" and key in there:
+        there[key] = {**here[key], **there[key]}
+    else:
+        there.setdefault(key, here[key])
 
 
 def references(value: Any) -> Iterator[str]:
