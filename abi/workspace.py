@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from abi.graph.version_file import CatalogVersion
     from abi.graph.versions import PublishReport
     from abi.records.record import Parameter, Record
-    from abi.reports import DemoReport, DoctorReport, FindReport, LsReport, ShowReport, StatusReport
+    from abi.reports import (
+        DemoReport,
+        DoctorReport,
+        FindReport,
+        LsReport,
+        ShowReport,
+        StatusReport,
+        VectorsReport,
+    )
     from abi.scaffold import InitResult
     from abi.tools.runner import RunContext, ToolResult
 
@@ -363,7 +371,7 @@ class Workspace(OpenedWorkspace):
         from abi.graph.rdflib_view import rdflib_rows
 
         check_query(text, self.settings, self.settings.all_prefixes())
-        rows = self.store.query(text)
+        rows = self.store.query(self.with_searches(text))
         if rows.form == "ask":
             return rows.boolean
         return rdflib_rows(rows) if as_rdflib or rows.form == "construct" else rows.python()
@@ -373,6 +381,7 @@ class Workspace(OpenedWorkspace):
         from abi.graph.guard import check_query
 
         check_query(text, self.settings, self.settings.all_prefixes())
+        text = self.with_searches(text)
         if traces and self.settings.store == "memory":
             return self.traces.query(text)
         worker = self._traces_worker() if traces else self.pool
@@ -382,6 +391,13 @@ class Workspace(OpenedWorkspace):
             "bytes": self.settings.query_result_bytes,
         }
         return worker.query(text, **{**given, **limits})
+
+    def with_searches(self, text: str) -> str:
+        """A query whose `abi:search` and `abi:similarity` are replaced by what they find. Raises QuerySyntaxError."""
+        from abi.search.in_queries import IndexSearches
+        from abi.search.rewriting import rewrite
+
+        return rewrite(text, self.settings.all_prefixes(), lambda: IndexSearches(self.search_index, self.embedder))
 
     def run_report(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool or render a prompt. Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout."""
@@ -468,6 +484,32 @@ class Workspace(OpenedWorkspace):
             find=lambda kind=None, query=None, **options: self.find(kind, query, **options).hits,
             look_up=lambda text, *, rows=None: self.store.query(text, max_rows=rows),
         )
+
+    def vectors_build(self, names: Sequence[str] = ()) -> VectorsReport:
+        """Fill the vectors of the semantic searches of those names, or of all; Couchbase makes its own.
+
+        Raises NotFound, UsageError for another kind of record, Unsupported where a record's model cannot be had.
+        """
+        from abi.errors import UsageError
+        from abi.graph.catalog import Catalog
+        from abi.records.record import SemanticSearch
+        from abi.reports import VectorsReport
+        from abi.tools.semantic_search import build, is_built_elsewhere
+
+        if self.read_only:
+            raise Denied("The workspace was opened read-only.", hint="Open it without read_only to write.")
+        entries = [Catalog(self.store).one(n) for n in names] or Catalog(self.store).entries("semantic_search")
+        report = VectorsReport([])
+        for entry in entries:
+            record = self._runnable(entry.iri)
+            if not isinstance(record, SemanticSearch):
+                raise UsageError(f"{entry.name!r} is a {entry.kind}; only a semantic_search has vectors.")
+            if not names and is_built_elsewhere(record, self.run_context):
+                continue
+            built = build(record, self.run_context)
+            model = record.vector_search.embedding_model
+            report.built.append({"name": record.name, "model": model, "texts": built.texts, "embedded": built.embedded})
+        return report
 
     def trust(self) -> None:
         """Let this workspace's Python run."""

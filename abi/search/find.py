@@ -10,25 +10,23 @@ higher.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from abi import terms
 from abi.errors import UsageError
 from abi.graph.catalog import FAMILIES, KIND_CLASSES, KIND_WORDS, kinds_of
 from abi.graph.rows import Rows
 from abi.search.normal import STOP_WORDS, content_words, normal
-from abi.search.predicate import annotation_filter
+from abi.search.selection import Selection
 from abi.search.vocabulary import corrected
 
 if TYPE_CHECKING:
     from abi.search.embedder import Embedder
     from abi.search.index import SearchIndex
 
-__all__ = ["ENTITY_KINDS", "FLOOR", "Hit", "closest_of", "find"]
+__all__ = ["ENTITY_KINDS", "FLOOR", "Hit", "closest_of", "find", "similarities"]
 
 ENTITY_KINDS = ("class", "property", "entity")
 FLOOR = 0.2
@@ -39,6 +37,10 @@ FULL_TEXT_WEIGHT = 0.15
 single words better (first in 61 of 100, by similarity alone 57) and messages about as well, where reciprocal rank
 fusion, which forgets how far apart the scores are, puts 4 to 8 of 100 messages' documents further down."""
 FULL_TEXT_ROWS = 200
+BLOCK, LARGEST_BLOCK = 64, 1_000
+"""The best documents that are checked against a filter at a time, at first and at most."""
+MOST_CHECKED = 2_000
+"""From so many documents on that would have to be checked, a filter is asked for all that it leaves instead."""
 GAP = 0.05
 """Scores that lie closer together than this belong together."""
 
@@ -99,7 +101,11 @@ def find(
     kinds = ENTITY_KINDS if kind == "entities" or kind in ENTITY_KINDS else tuple(kinds_of(kind))
     if kind in ENTITY_KINDS:
         kinds = (str(kind),)
-    chosen = _chosen(query, kinds, annotations, where)
+    selection = Selection(query, kinds, annotations, where)
+    if text is not None and text.strip() and selection.filters and limit and not closest:
+        scores, ordered = _best_first(index, embedder, text, kinds, selection, min_score, limit)
+        return _hits(index, ordered, scores)
+    chosen = selection.chosen()
     if name is not None:
         scores = dict.fromkeys(_named(index, name, kinds, chosen), 1.0)
         ordered = sorted(scores)
@@ -114,38 +120,50 @@ def find(
     return _hits(index, ordered[: limit or None], scores)
 
 
+def _best_first(
+    index: SearchIndex,
+    embedder: Embedder,
+    text: str,
+    kinds: tuple[str, ...],
+    selection: Selection,
+    min_score: float | None,
+    limit: int,
+) -> tuple[dict[int, float], list[int]]:
+    """The `limit` best documents that a filter leaves, by the cheaper of two ways.
+
+    Where the filter leaves many, the best are looked at in blocks, each checked by one query, until there are enough.
+    Where the blocks show that it leaves few, it is asked for all of them first, and only these are searched.
+    """
+    scores, ordered = _matched(index, embedder, text, kinds, None, min_score)
+    kept: list[int] = []
+    checked, block = 0, BLOCK
+    while checked < len(ordered):
+        part = _iris(index, ordered[checked : checked + block])
+        passed = selection.among(part.values())
+        kept += [i for i in ordered[checked : checked + block] if part.get(i) in passed]
+        checked += block
+        if len(kept) >= limit:
+            return scores, kept[:limit]
+        # A half more than were seen, so that none so far does not mean never.
+        expected = (limit - len(kept)) * checked / (len(kept) + 0.5)
+        if expected > MOST_CHECKED and checked < len(ordered):
+            scores, ordered = _matched(index, embedder, text, kinds, selection.chosen(), min_score)
+            return scores, ordered[:limit]
+        block = min(max(int(expected * 1.5), BLOCK), LARGEST_BLOCK)
+    return scores, kept
+
+
+def _iris(index: SearchIndex, ids: list[int]) -> dict[int, str]:
+    sql = "SELECT id, iri FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(index.rows(sql, (json.dumps(ids),)))
+
+
 def closest_of(scores: Iterable[float]) -> float:
     """The lowest score before the largest gap; the lowest of all where no gap is wider than GAP."""
     falling = sorted(scores, reverse=True)
     gaps = [(upper - lower, -n) for n, (upper, lower) in enumerate(pairwise(falling))]
     widest, where = max(gaps, default=(0.0, 0))
     return falling[-where] if widest > GAP else falling[-1]
-
-
-def _chosen(
-    query: Callable[[str], Rows], kinds: tuple[str, ...], annotations: str | None, where: str | None
-) -> str | None:
-    """The IRIs that the filters leave, as a JSON list; None where there is no filter."""
-    if annotations is None and where is None:
-        return None
-    if where is not None and not re.search(r"[?$]record\b", where):
-        raise UsageError("The pattern does not name ?record.", hint="For example: ?record abi:hasParameter ?parameter")
-    record_classes = " ".join(f"<{KIND_CLASSES[k]}>" for k in kinds if k in KIND_CLASSES)
-    lines = ["SELECT DISTINCT ?record WHERE {"]
-    if record_classes:
-        lines.append(f"VALUES ?record_class {{ {record_classes} }} ?record a ?record_class .")
-    elif annotations is not None:
-        lines.append(f"?record <{terms.RDFS_LABEL}> ?record_label .")
-    if where is not None:
-        lines += ["{", where, "}"]
-    if annotations is not None:
-        lines.append(annotation_filter(annotations))
-    rows = query("\n".join([*lines, "}"]))
-    if rows.truncated:
-        raise UsageError(
-            f"The filter leaves more than {len(rows)} records.", hint="Narrow the pattern, or raise query_rows."
-        )
-    return json.dumps([row["record"].value for row in rows if "record" in row])
 
 
 def _condition(kinds: tuple[str, ...], chosen: str | None) -> tuple[str, list[str]]:
@@ -186,7 +204,7 @@ def _matched(
     """Scores of the documents that a text finds, and these best first."""
     words = content_words(text)
     lexical, complete = _full_text(index, words, kinds, chosen)
-    scores = _similar(index, embedder, text, kinds, chosen)
+    scores = similarities(index, embedder, text, kinds, chosen)
     if "entity" in kinds:
         named = _exactness(index, normal(text), words, lexical, kinds, chosen)
         meant = corrected(index, words)
@@ -228,10 +246,10 @@ def _full_text(
     return weights, weights.keys() & {row[0] for row in every}
 
 
-def _similar(
-    index: SearchIndex, embedder: Embedder, text: str, kinds: tuple[str, ...], chosen: str | None
+def similarities(
+    index: SearchIndex, embedder: Embedder, text: str, kinds: Sequence[str], chosen: str | None = None
 ) -> dict[int, float]:
-    """Calibrated similarity of the nearest passage of each embedded document."""
+    """Calibrated similarity of the nearest passage of each embedded document of those kinds, by its id."""
     import numpy as np
 
     table = index.vectors(embedder)
