@@ -23,6 +23,7 @@ __all__ = [
     "LsReport",
     "ShowReport",
     "StatusReport",
+    "VectorsReport",
     "show_record",
     "show_turn",
     "status",
@@ -127,6 +128,16 @@ class DemoReport:
             "triples": self.triples,
             "turns": [{"message": question, **turn.document()} for question, turn in self.turns],
         }
+
+
+@dataclass
+class VectorsReport:
+    """Each search whose vectors were filled: {name, model, texts, embedded}; `embedded` were not there before."""
+
+    built: list[dict[str, Any]]
+
+    def document(self) -> dict[str, Any]:
+        return {"built": self.built}
 
 
 def show_record(store: OxigraphStore, settings: Settings, name: str) -> ShowReport:

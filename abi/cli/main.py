@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "add": Entry("Start", "Add a commented template of a record, ready to edit."),
     "check": Entry("Files and graph", "Read and validate the files; write nothing."),
     "index": Entry("Files and graph", "Bring the graph up to date with the files."),
+    "vectors": Entry("Files and graph", "Fill the vectors that semantic searches look through."),
     "load": Entry("Files and graph", "Load RDF files into the graph, through the gate."),
     "update": Entry("Files and graph", "Change the graph by SPARQL Update, through the gate."),
     "export": Entry("Files and graph", "Write the graph out, in any RDF syntax."),

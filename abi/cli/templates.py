@@ -79,6 +79,31 @@ GROUP BY c.id
 ORDER BY orders DESC
 """
 
+_SEMANTIC_SEARCH = """\
+record_kind: semantic_search
+name: NAME
+description: Classes of the graph whose definition is near to some words.   # say what it finds
+input:                                            # JSON Schema of the arguments; what is searched for is made of them
+  type: object
+  required: [words]
+  properties:
+    words: {type: string, description: what to look for}
+vector_search:                                    # where to look, and with which model
+  class: owl:Class                                # a class of the graph, and the property whose texts are compared;
+  text: skos:definition                           # then: abi vectors build NAME
+# bucket: my-bucket                               # or a collection: of Couchbase, or of the folder in duckdb:FOLDER
+# scope: my-scope
+# collection: my-collection
+# index: my-vector-index
+# vector_field: vec
+# text_field: text
+  embedding_model: minilm                         # or a model of sentence-transformers, or {name: ..., url: https://...}
+  num_candidates: 3                               # how many texts it gives
+# secrets:                                        # names to look up, never values; for a collection
+# - couchbase: {conn_string: CB_CONN_STRING, username: CB_USERNAME, password: CB_PASSWORD}
+# annotations: {domain: example}
+"""
+
 _RAW_PROMPT = """\
 ---
 record_kind: raw_prompt
@@ -184,6 +209,7 @@ TEMPLATES: dict[str, Template] = {
     "prompt": Template("prompts/{name}.yaml", _PROMPT),
     "python_function": Template("tools/{name}.py", _PYTHON_FUNCTION),
     "raw_prompt": Template("prompts/{name}.prompt", _RAW_PROMPT),
+    "semantic_search": Template("tools/{name}.yaml", _SEMANTIC_SEARCH),
     "sparql_query": Template("tools/{name}.rq", _SPARQL_QUERY),
     "sqlpp_query": Template("tools/{name}.sqlpp", _SQLPP_QUERY),
 }

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from abi.findings import Finding, Severity
-from abi.records import agent, http_request, prompt, python_function, sparql_query, sqlpp_query
+from abi.records import agent, http_request, prompt, python_function, semantic_search, sparql_query, sqlpp_query
 from abi.records.document import (
     Document,
     decode,
@@ -117,6 +117,7 @@ READERS: dict[str, Reader] = {
     "python_function": Reader(python_function.read, (".py",)),
     "sqlpp_query": Reader(sqlpp_query.read, (".sqlpp",)),
     "sparql_query": Reader(sparql_query.read, (".rq",)),
+    "semantic_search": Reader(semantic_search.read, (".yaml", ".yml")),
     "http_request": Reader(http_request.read, (".yaml", ".yml")),
     "raw_prompt": Reader(prompt.read_raw, (".prompt", ".jinja")),
     "jinja_prompt": Reader(prompt.read_jinja, (".jinja", ".prompt")),
@@ -124,9 +125,6 @@ READERS: dict[str, Reader] = {
     "agent": Reader(agent.read_agent, (".yaml", ".yml")),
     "intent": Reader(agent.read_intent, (".yaml", ".yml")),
 }
-
-_LATER = {"semantic_search"}
-"""Kinds of Agent Catalog that are not read yet: their files are left alone, with a warning."""
 
 _OPEN: dict[str, tuple[Callable[[str, str], Document], str]] = {
     ".py": (open_plain, "python_function"),
@@ -194,14 +192,10 @@ def _kind(document: Document, default: str, suffix: str, result: ReadResult) -> 
         value = default
     if not value:
         return None
-    if not isinstance(value, str) or value not in READERS.keys() | _LATER:
-        known = sorted(READERS.keys() | _LATER)
+    if not isinstance(value, str) or value not in READERS:
+        known = sorted(READERS)
         fix = near(str(value), known) or f"Write one of {', '.join(known)}."
         result.fault(line, "record_kind", "kind-unknown", f"The record_kind {value!r} is not known.", fix)
-        return None
-    if value in _LATER:
-        message = f"The kind {value} is not supported by this version; the file was skipped."
-        result.fault(line, "record_kind", "kind-unsupported", message, "Leave it, or name it in .abiignore.", "warning")
         return None
     if suffix not in READERS[value].suffixes:
         home = READERS[value].suffixes[0]

@@ -16,7 +16,7 @@ from typing import Any
 
 from abi.errors import ToolFailed, Unsupported
 
-__all__ = ["PREFIX", "embedded_rows", "plain"]
+__all__ = ["PREFIX", "collection_file", "embedded_rows", "plain"]
 
 PREFIX = "duckdb:"
 """Begins a connection string for the embedded engine; a path follows, from the workspace's root."""
@@ -111,7 +111,9 @@ def _folder(folder: Path, collections: Sequence[str]) -> Any:
     """A connection in whose memory the collections are, loaded again when a file has changed."""
     with _lock:
         known, connection = _loaded.get(folder, ((), None))
-        wanted = {name: _file(folder, name) for name in {*collections, *(name for name, _, _ in known)} if name}
+        wanted = {
+            name: collection_file(folder, name) for name in {*collections, *(name for name, _, _ in known)} if name
+        }
         missing = [name for name in collections if wanted[name] is None]
         if missing:
             there = sorted({p.stem for p in folder.iterdir() if p.suffix.lower() in _SUFFIXES})
@@ -128,7 +130,8 @@ def _folder(folder: Path, collections: Sequence[str]) -> Any:
         return connection
 
 
-def _file(folder: Path, name: str) -> Path | None:
+def collection_file(folder: Path, name: str) -> Path | None:
+    """The JSON or JSONL file of a collection; None where there is none, or the name is none of a file."""
     if not _NAME.fullmatch(name) or name.startswith("."):
         return None
     return next((p for s in _SUFFIXES if (p := folder / f"{name}{s}").is_file()), None)

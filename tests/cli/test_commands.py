@@ -58,6 +58,7 @@ DOCUMENTS: dict[str, list[tuple[list[str], set[str], int]]] = {
         (["INSERT DATA { GRAPH <urn:g> { <urn:a> rdfs:label 'a' } }"], {"added", "removed", "findings"}, 0),
         (["INSERT DATA { GRAPH <urn:g> { <urn:b> rdfs:label 'b' } }", "--dry-run"], {"added", "removed"}, 0),
     ],
+    "vectors": [(["build"], {"built"}, 0)],
     "load": [(["FILE.ttl", "--graph", "urn:loaded"], {"graph", "triples", "findings"}, 0)],
     "export": [
         (["--graph", "https://example.org/small/source/graph/fruit.ttl"], set(), 0),

@@ -26,6 +26,8 @@ from abi.graph.record_table import RECORDS
 from abi.records.record import (
     KINDS,
     AgentSpecification,
+    CouchbaseSecrets,
+    EmbeddingSecrets,
     HttpRequest,
     Intent,
     JinjaPrompt,
@@ -33,10 +35,14 @@ from abi.records.record import (
     PythonFunction,
     RawPrompt,
     Record,
+    SemanticSearch,
     Source,
     SparqlQuery,
+    SqlppQuery,
+    StructuredPrompt,
     SystemPrompt,
     ToolSelector,
+    VectorSearch,
 )
 
 BASE = "https://example.org/mine/"
@@ -156,6 +162,35 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
         output_schema=st.none() | objects.filter(bool),
         answer=maybe,
     ),
+    "sqlpp_query": st.builds(
+        SqlppQuery,
+        **common(),
+        query=texts,
+        parameters=parameters(),
+        input_schema=objects,
+        output_schema=st.none() | objects.filter(bool),
+        couchbase=st.builds(CouchbaseSecrets, conn_string=maybe, username=maybe, password=maybe, certificate=maybe),
+        answer=maybe,
+    ),
+    "semantic_search": st.builds(
+        SemanticSearch,
+        **common(),
+        parameters=parameters(),
+        input_schema=objects,
+        vector_search=st.builds(
+            VectorSearch,
+            **dict.fromkeys(
+                ("bucket", "scope", "collection", "index", "vector_field", "text_field", "embedding_url"), maybe
+            ),
+            value_class=st.none() | st.just(BASE + "Class"),
+            text_property=st.none() | st.just(BASE + "text"),
+            embedding_model=texts,
+            num_candidates=st.integers(1, 99),
+        ),
+        couchbase=st.builds(CouchbaseSecrets, conn_string=maybe, username=maybe, password=maybe, certificate=maybe),
+        embedding=st.builds(EmbeddingSecrets, auth=maybe, username=maybe, password=maybe),
+        answer=maybe,
+    ),
     "sparql_query": st.builds(SparqlQuery, **common(), query=texts, parameters=parameters(), answer=maybe),
     "http_request": st.builds(
         HttpRequest,
@@ -172,6 +207,14 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     ),
     "raw_prompt": st.builds(RawPrompt, **common(), text=texts, tools=selectors),
     "jinja_prompt": st.builds(JinjaPrompt, **common(), text=texts, parameters=parameters(), tools=selectors),
+    "prompt": st.builds(
+        StructuredPrompt,
+        **common(),
+        text=texts,
+        content=st.none() | objects.filter(bool) | st.lists(texts, min_size=1, max_size=3),
+        output_schema=st.none() | objects.filter(bool),
+        tools=selectors,
+    ),
     "agent": agents(),
     "intent": intents(None) | names.flatmap(intents),
 }

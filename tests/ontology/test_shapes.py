@@ -93,7 +93,7 @@ def test_each_rule_tells_what_is_wrong_and_how_to_mend_it() -> None:
         (field,) = ALL.objects(rule, SH.name)
         for sentence in (str(message), str(fix)):
             assert re.match(r"[A-Z]|abi:|[a-z_]+ must be", sentence) and sentence.endswith("."), (rule, sentence)
-        assert re.fullmatch(r"[a-z_]*(\.[a-z_]+)?", str(field)), (rule, field)
+        assert re.fullmatch(r"[a-z_]*(\.[a-z_]+)*", str(field)), (rule, field)
         assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.removeprefix(RULE)), "codes are <subject>-<fault>"
         assert set(ALL.objects(rule, SH.severity)) <= {SH.Warning}, "an error says so by saying nothing"
 

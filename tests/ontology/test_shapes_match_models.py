@@ -15,7 +15,15 @@ from rdflib import Literal as RdfLiteral
 from rdflib.collection import Collection
 
 from abi import terms
-from abi.records.record import KINDS, Parameter, SystemPrompt, ToolSelector
+from abi.records.record import (
+    KINDS,
+    CouchbaseSecrets,
+    EmbeddingSecrets,
+    Parameter,
+    SystemPrompt,
+    ToolSelector,
+    VectorSearch,
+)
 from tests.ontology.faults import ALL, RULE, rules
 
 PARTS: dict[str, tuple[type[BaseModel], str, str]] = {
@@ -25,15 +33,24 @@ PARTS: dict[str, tuple[type[BaseModel], str, str]] = {
 }
 CLASSES = {
     "python_function": terms.PYTHON_FUNCTION,
+    "sqlpp_query": terms.SQLPP_QUERY,
     "sparql_query": terms.SPARQL_TEMPLATE,
+    "semantic_search": terms.SEMANTIC_SEARCH,
     "http_request": terms.HTTP_REQUEST,
     "raw_prompt": terms.RAW_PROMPT,
     "jinja_prompt": terms.JINJA_PROMPT,
+    "prompt": terms.STRUCTURED_PROMPT,
     "agent": terms.AGENT_SPECIFICATION,
     "intent": terms.INTENT,
 }
 MODELS = {**{k: (KINDS[k], c, "") for k, c in CLASSES.items()}, **PARTS}
-IN_FILES = {"datatype": "type", "value_class": "class", "filled_from": "from"}
+NESTED: dict[type[BaseModel], str] = {
+    # a model inside a record: what stands before its fields in sh:name
+    CouchbaseSecrets: "secrets.couchbase.",
+    EmbeddingSecrets: "secrets.embedding.",
+    VectorSearch: "vector_search.",
+}
+IN_FILES = {"datatype": "type", "value_class": "class", "filled_from": "from", "text_property": "text"}
 """Fields that are called otherwise in record files, and so in sh:name."""
 FREE = {
     # field: why no shape speaks of it
@@ -69,7 +86,12 @@ def rules_for(model: str, field: str) -> list[URIRef]:
 def fields() -> Iterator[tuple[str, str, FieldInfo]]:
     for model, (cls, _, _) in MODELS.items():
         for name, info in cls.model_fields.items():
-            yield model, name, info
+            prefix = NESTED.get(info.annotation) if isinstance(info.annotation, type) else None
+            if prefix is None:
+                yield model, name, info
+            else:
+                for inner, its in info.annotation.model_fields.items():
+                    yield model, prefix + IN_FILES.get(inner, inner), its
 
 
 def kind_of(annotation: Any) -> Any:
@@ -115,6 +137,7 @@ def test_each_field_has_a_rule_that_says_the_same(model: str, field: str, info: 
 def test_each_field_name_of_a_rule_is_a_field_of_a_model() -> None:
     known = {prefix + IN_FILES.get(f, f) for _, (cls, _, prefix) in MODELS.items() for f in cls.model_fields}
     known |= {f"system_prompt.{f}" for f in SystemPrompt.model_fields}
+    known |= {f for _, f, _ in fields()} | {"vector_search"}
     for rule in rules():
         name = str(ALL.value(rule, SH.name))
         if name:

@@ -33,13 +33,10 @@ def test_words_are_expanded_by_the_workspaces_prefixes() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "place", "severity"),
     [
-        ("a.yaml", "openapi: 3.1.0\n", (1, "record_kind", "kind-missing"), "warning"),
+        ("a.yaml", "title: x\n", (1, "record_kind", "kind-missing"), "warning"),
         ("a.yaml", "\nrecord_kind: agnt\n", (2, "record_kind", "kind-unknown"), "error"),
         ("a.yaml", "record_kind: [a]\n", (1, "record_kind", "kind-unknown"), "error"),
         ("a.yaml", "record_kind: python_function\nname: a\n", (1, "record_kind", "kind-misplaced"), "error"),
-        ("a.yaml", "record_kind: semantic_search\nname: a\n", (1, "record_kind", "kind-unsupported"), "warning"),
-        ("a.yaml", "record_kind: http_request\n", (1, "record_kind", "kind-unsupported"), "warning"),
-        ("a.sqlpp", "/*\nname: a\n*/ SELECT 1", (1, "record_kind", "kind-unsupported"), "warning"),
         ("a.yaml", "- a\n- b\n", (1, "", "header-missing"), "error"),
         ("a.yaml", "", (1, "", "file-empty"), "error"),
         ("a.yaml", " \n\n", (1, "", "file-empty"), "error"),
