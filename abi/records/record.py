@@ -157,6 +157,7 @@ class SqlppQuery(Record):
 
     family: ClassVar[Family] = "tool"
     kind: Literal["sqlpp_query"] = "sqlpp_query"
+    arguments_by_schema: ClassVar[bool] = True
     query: str
     input_schema: dict[str, Any] = {}
     output_schema: dict[str, Any] | None = None
@@ -199,6 +200,7 @@ class SemanticSearch(Record):
 
     family: ClassVar[Family] = "tool"
     kind: Literal["semantic_search"] = "semantic_search"
+    arguments_by_schema: ClassVar[bool] = True
     vector_search: VectorSearch
     input_schema: dict[str, Any] = {}
     parameters: list[Parameter] = []

@@ -46,10 +46,12 @@ def argument_model(record: HasParameters) -> type[BaseModel]:
     Field names are the parameters' names; where pydantic cannot take one (`copy`, `_x`), it is the field's alias.
     Where a JSON Schema describes the arguments, the model is made from it.
     """
-    if getattr(record, "arguments_by_schema", False):
+    # Triples that people write may have parameters and no schema.
+    schema: dict[str, Any] = getattr(record, "input_schema", {})
+    if getattr(record, "arguments_by_schema", False) and (schema or not record.parameters):
         from abi.tools.schema_model import schema_model
 
-        return schema_model(record.input_schema, record.name)  # type: ignore[attr-defined]
+        return schema_model(schema, record.name)
     shown = [p for p in record.parameters if p.filled_from is None]
     return _model(record.name, record.description, tuple(p.model_dump_json() for p in shown))
 

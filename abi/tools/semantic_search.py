@@ -15,11 +15,12 @@ from abi.records.record import SemanticSearch
 from abi.search.embedder import Embedder
 from abi.terms import RDFS_SUBCLASSOF
 from abi.tools.answer import render_answer
+from abi.tools.arguments import argument_model
 from abi.tools.embedded_database import PREFIX, collection_file, embedded_rows
 from abi.tools.python_function import rows_of
 from abi.tools.record_embedder import record_embedder
 from abi.tools.runner import RunContext, ToolResult
-from abi.tools.schema_model import schema_validate
+from abi.tools.schema_model import schema_values
 from abi.tools.tool_secrets import ToolSecrets
 from abi.tools.vector_store import Built, Text, VectorStore, digest
 
@@ -33,7 +34,7 @@ def run(record: SemanticSearch, raw_arguments: Mapping[str, Any], context: RunCo
 
     Raises ArgumentError, ToolFailed that names the tool, and Unsupported where the record's model cannot be had.
     """
-    arguments = schema_validate(record.input_schema, raw_arguments, record.name)
+    arguments = schema_values(argument_model(record), raw_arguments, record.name)
     question = prose(arguments)
     if not question:
         raise ToolFailed(f"The tool {record.name} was given nothing to search for.", hint="Give an argument.")

@@ -10,10 +10,11 @@ from abi.findings import Finding, Severity
 from abi.records.record import SqlppQuery
 from abi.records.sqlpp_tokens import SqlppFault, tokenize
 from abi.tools.answer import render_answer
+from abi.tools.arguments import argument_model
 from abi.tools.embedded_database import PREFIX, embedded_rows, plain
 from abi.tools.python_function import rows_of
 from abi.tools.runner import RunContext, ToolResult
-from abi.tools.schema_model import schema_validate
+from abi.tools.schema_model import schema_values
 from abi.tools.sqlpp_duckdb import translate
 from abi.tools.sqlpp_words import refusals
 from abi.tools.tool_secrets import ToolSecrets
@@ -43,7 +44,7 @@ def check(record: SqlppQuery, *, path: str, line: int, place: str | None) -> lis
 
 def run(record: SqlppQuery, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
     """Raises ArgumentError with all faults of the arguments, and ToolFailed that names the tool and what it asked."""
-    arguments = schema_validate(record.input_schema, raw_arguments, record.name)
+    arguments = schema_values(argument_model(record), raw_arguments, record.name)
     secrets = ToolSecrets(record.name, context)
     if record.couchbase.conn_string is None:
         raise ToolFailed(f"The tool {record.name} does not say where its database is.", hint="Name it under secrets.")

@@ -263,6 +263,14 @@ def test_arguments_are_checked_by_the_schema(context: RunContext) -> None:
         run(record, {"id": 1, "nothing": 2}, context)
 
 
+def test_a_record_of_triples_may_have_parameters_and_no_schema(context: RunContext) -> None:
+    whole = query("SELECT RAW o.id FROM orders o WHERE o.id = $id", id={"type": "integer"})
+    record = whole.model_copy(update={"input_schema": {}})
+    assert run(record, {"id": "2"}, context).result == [2]
+    with pytest.raises(ArgumentError, match="there are none"):
+        run(query("SELECT RAW 1 FROM orders o"), {"x": 1}, context)
+
+
 def test_results_are_checked_by_the_output(context: RunContext) -> None:
     output = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
     with pytest.raises(ToolFailed, match=r"result of q is not as its output says, at 0.id: 1 is not of type 'string'"):
