@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -14,7 +16,7 @@ from uuid import uuid4
 from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
 
-from abi.agents import answering, intent_agent
+from abi.agents import answering, calling, intent_agent
 from abi.agents.crew import Crew, TurnContext
 from abi.agents.definition import ROOT, AgentDefinition, Definitions
 from abi.agents.intents import PhraseVectors
@@ -46,7 +48,7 @@ def build_graph() -> StateGraph[TurnState, TurnContext, TurnState, TurnState]:
     graph.add_node(
         "call_model", answering.call_model, destinations=("call_tools", "call_model", "map_intents", "finish")
     )
-    graph.add_node("call_tools", answering.call_tools, destinations=("call_model", "map_intents", "finish"))
+    graph.add_node("call_tools", calling.call_tools, destinations=("call_model", "map_intents", "finish"))
     graph.add_node("finish", answering.finish)
     graph.add_edge(START, "begin")
     return graph
@@ -92,9 +94,18 @@ class AgentRuntime:
         close_memory(self.memory)
 
     def turn(
-        self, agent: str, text: str, thread_id: str | None, *, model: str | None = None
+        self,
+        agent: str,
+        text: str,
+        thread_id: str | None,
+        *,
+        model: str | None = None,
+        stop: threading.Event | None = None,
     ) -> Iterator[Event | TurnResult]:
-        """Run one turn: events as they happen, the result last. Turns of one thread follow each other."""
+        """Run one turn: events as they happen, the result last. Turns of one thread follow each other.
+
+        Once `stop` is set, or the iterator is closed, the model and the tools are given up; the thread stays usable.
+        """
         if not text.strip():
             raise UsageError("The message is empty.")
         if len(text) > _MESSAGE_CHARACTERS:
@@ -102,26 +113,36 @@ class AgentRuntime:
         thread_id = thread_id or uuid4().hex
         crew = self.crew()
         root = crew.definitions.agent(agent).name
-        context = TurnContext(self.services, crew, self.models, self.mentions, root, model)
+        stop = stop or threading.Event()
+        settings = self.services.settings
+        until = time.monotonic() + settings.agent_seconds
+        context = TurnContext(
+            self.services, crew, self.models, self.mentions, root, model, stopped=stop.is_set, until=until
+        )
         config: RunnableConfig = {
             "configurable": {"thread_id": thread_id},
-            "recursion_limit": self.services.settings.agent_steps * 6 + 20,
+            "recursion_limit": settings.agent_steps * 6 + 20,
         }
         held = self._thread(thread_id)  # kept in hand: the map forgets locks that nobody holds
         with held.lock:
             started = datetime.now(UTC)
             state: dict[str, Any] = {}
-            for mode, chunk in self._graph.stream(
+            chunks = self._graph.stream(
                 {"messages": [HumanMessage(text)]},
                 config,
                 context=context,
                 stream_mode=["custom", "values"],
-                durability="exit",
-            ):
-                if mode == "custom":
-                    yield Event(**cast(dict[str, Any], chunk))
-                else:
-                    state = cast(dict[str, Any], chunk)
+                durability=settings.durability,
+            )
+            try:
+                for mode, chunk in chunks:
+                    if mode == "custom":
+                        yield Event(**cast(dict[str, Any], chunk))
+                    else:
+                        state = cast(dict[str, Any], chunk)
+            except GeneratorExit:  # nobody listens any more: the step that runs is told before it is waited for
+                stop.set()
+                raise
             result = self._result(thread_id, text, state, crew, started)
             drop_older(self.memory, thread_id)
         if self.services.trace_store is not None:
@@ -163,6 +184,7 @@ class AgentRuntime:
             model=turn["model"],
             agent_iri=definition.iri,
             graph_version=crew.definitions.version,
+            stopped=turn.get("stopped", False),
             details={"candidates": candidates, "chosen_iri": _chosen_iri(turn["chosen"], candidates, crew, base)},
         )
 
@@ -186,36 +208,48 @@ class Agent:
         raise AssertionError("a turn always gives a result")  # pragma: no cover
 
     async def ainvoke(self, text: str, thread_id: str | None = None, *, model: str | None = None) -> TurnResult:
-        return await asyncio.to_thread(self.invoke, text, thread_id, model=model)
+        async for item in self.astream(text, thread_id, model=model):
+            if isinstance(item, TurnResult):
+                return item
+        raise AssertionError("a turn always gives a result")  # pragma: no cover
 
     def stream(
-        self, text: str, thread_id: str | None = None, *, model: str | None = None
+        self, text: str, thread_id: str | None = None, *, model: str | None = None, stop: threading.Event | None = None
     ) -> Iterator[Event | TurnResult]:
         """Events of a turn as they happen, then its TurnResult."""
-        return self._runtime.turn(self.name, text, thread_id, model=model)
+        return self._runtime.turn(self.name, text, thread_id, model=model, stop=stop)
 
     async def astream(
         self, text: str, thread_id: str | None = None, *, model: str | None = None
     ) -> AsyncIterator[Event | TurnResult]:
-        """As `stream`. The turn runs in a thread of its own and ends even where nobody listens any more."""
+        """As `stream`. A turn that nobody listens to any more is stopped."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Event | TurnResult | BaseException | None] = asyncio.Queue()
+        stop = threading.Event()
+
+        def put(item: Event | TurnResult | BaseException | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and its listeners with it
+                loop.call_soon_threadsafe(queue.put_nowait, item)
 
         def pump() -> None:
             last: BaseException | None = None
             try:
-                for item in self.stream(text, thread_id, model=model):
-                    loop.call_soon_threadsafe(queue.put_nowait, item)
+                for item in self.stream(text, thread_id, model=model, stop=stop):
+                    put(item)
             except Exception as error:
                 last = error
-            loop.call_soon_threadsafe(queue.put_nowait, last)
+            put(last)
 
         work = asyncio.ensure_future(asyncio.to_thread(pump))
-        while True:
-            item = await queue.get()
-            if item is None or isinstance(item, BaseException):
-                break
-            yield item
+        try:
+            while True:
+                item = await queue.get()
+                if item is None or isinstance(item, BaseException):
+                    break
+                yield item
+        except (asyncio.CancelledError, GeneratorExit):
+            stop.set()
+            raise
         await work
         if item is not None:
             raise item

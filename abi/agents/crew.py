@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,11 @@ from abi.agents.definition import AgentDefinition, Definitions
 from abi.agents.handoff import REQUEST_HELP, HandoffTool, HelpTool, handoff_tool
 from abi.agents.intents import IntentIndex, PhraseVectors
 from abi.agents.langchain_tools import catalog_tool
+from abi.agents.query_graph import QUERY_GRAPH, QueryGraphTool
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AnyMessage
     from langchain_core.runnables import Runnable
 
     from abi.agents.mentions import Mentions
@@ -59,6 +63,7 @@ class Crew:
         self._vectors = vectors
         self._members: dict[str, Member] = {}
         self._lock = threading.RLock()
+        self._query = QueryGraphTool(services=services)
 
     def member(self, name: str) -> Member:
         """Raises NotFound where the graph has no such agent."""
@@ -77,6 +82,8 @@ class Crew:
         for name in definition.agents:
             tool = handoff_tool(name, self.definitions.agent(name).description, self._leaves(name))
             tools.setdefault(tool.name, tool)
+        if self._services.settings.agent_queries:
+            tools.setdefault(QUERY_GRAPH, self._query)
         tools[REQUEST_HELP] = HelpTool()
         return tools
 
@@ -103,6 +110,14 @@ class TurnContext:
     root: str
     model: str | None = None
     """A model asked for this turn only; else the agent's own, else the workspace's."""
+    stopped: Callable[[], bool] = lambda: False
+    """Whether the person has stopped the turn."""
+    until: float = math.inf
+    """The end of the turn's time, by `time.monotonic`."""
+
+    def reply(self, model: Runnable[Any, Any], messages: list[AnyMessage]) -> Any:
+        """One reply of a model, given up where the turn is stopped or has no time left."""
+        return self.models.loop.stream(model, messages, stopped=self.stopped, until=self.until, said=lambda piece: None)
 
     def model_name(self, definition: AgentDefinition) -> str:
         return self.model or definition.model or self.services.settings.model

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
@@ -14,6 +14,7 @@ from abi.agents.intents import Candidate
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import Runnable
 
     from abi.agents.services import Linker
 
@@ -27,19 +28,25 @@ class FilterIntents(BaseModel):
 
 
 def keep_by_model(
-    model: BaseChatModel, request: str, candidates: Sequence[Candidate], tools: Mapping[str, BaseTool]
+    model: BaseChatModel,
+    request: str,
+    candidates: Sequence[Candidate],
+    tools: Mapping[str, BaseTool],
+    ask: Callable[[Runnable[Any, Any], list[AnyMessage]], Any] = lambda bound, messages: bound.invoke(messages),
 ) -> list[Candidate]:
-    """The candidates that the model keeps. A missing or malformed judgement keeps all. Raises what the model raises."""
+    """The candidates that the model keeps, which is asked by `ask`. A missing or malformed judgement keeps all. Raises
+    what the model raises."""
     keep_intents = getattr(model, "keep_intents", None)
     if keep_intents is not None:  # the offline model judges by parameters instead of by language
         kept: list[Candidate] = keep_intents(request, candidates, tools)
         return kept
     listed = "\n".join(f"{n}. {c.intent} (leads to {c.target})" for n, c in enumerate(candidates, start=1))
-    answer = model.bind_tools([FilterIntents]).invoke(
+    answer = ask(
+        model.bind_tools([FilterIntents]),
         [
             SystemMessage(f"These intents may fit the person's message. Judge each by FilterIntents.\n\n{listed}"),
             HumanMessage(request),
-        ]
+        ],
     )
     calls = getattr(answer, "tool_calls", [])
     judged = calls[0]["args"].get("bool_list") if calls else None

@@ -98,7 +98,7 @@ def filter_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     member = context.crew.member(state["path"][-1])
     try:
         model = context.models.get(context.model_name(member.definition))
-        left = keep_by_model(model, turn["request"], kept, member.tools)
+        left = keep_by_model(model, turn["request"], kept, member.tools, context.reply)
     except Exception as error:  # a model that fails here may still answer later
         _log.warning("Intents are not filtered: the model failed (%s).", error)
         left = kept

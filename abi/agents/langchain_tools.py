@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from abi.tools.arguments import HasParameters
     from abi.tools.runner import ToolResult
 
-__all__ = ["CONTENT_CHARACTERS", "CatalogTool", "catalog_tool", "content_of"]
+__all__ = ["CONTENT_CHARACTERS", "CatalogTool", "catalog_tool", "content_of", "wrong_arguments"]
 
 CONTENT_CHARACTERS = 8000
 """Most characters of a result that a model is shown; the whole result is the message's artifact."""
@@ -68,14 +68,14 @@ def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()
         func=run,
         response_format="content_and_artifact",
         handle_tool_error=True,
-        handle_validation_error=_wrong,
+        handle_validation_error=wrong_arguments,
         record=record,
         phrases=tuple(phrases),
         runner=services.run,
     )
 
 
-def _wrong(error: Any) -> str:
+def wrong_arguments(error: Any) -> str:
     """What is wrong with the arguments, all of it, in words for the model."""
     faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
     return f"The arguments do not fit: {faults}"
@@ -92,15 +92,17 @@ def content_of(document: dict[str, Any]) -> str:
         shown["row_count"] = document.get("row_count", len(rows))
     if document.get("truncated"):
         shown["truncated"] = True
+        shown["note"] = "There are more rows than a tool gives; ask more narrowly."
     if rows is None:
         text = json.dumps(shown, ensure_ascii=False, default=str)
         return text if len(text) <= CONTENT_CHARACTERS else text[:CONTENT_CHARACTERS] + " [cut]"
     kept: list[Any] = []
-    left = CONTENT_CHARACTERS - 100
+    left = CONTENT_CHARACTERS - 260
     for row in rows:
         left -= len(json.dumps(row, ensure_ascii=False, default=str)) + 2
         if left < 0:
             shown["shown_rows"] = len(kept)
+            shown["note"] = f"Only {len(kept)} of {len(rows)} rows are shown here; ask more narrowly for the others."
             break
         kept.append(row)
     return json.dumps({**shown, "rows": kept}, ensure_ascii=False, default=str)

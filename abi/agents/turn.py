@@ -111,6 +111,8 @@ class TurnResult:
     model: str = ""
     agent_iri: str = ""
     graph_version: int = 0
+    stopped: bool = False
+    """Whether the person broke it off."""
     details: dict[str, Any] = field(default_factory=dict)
     """For the trace: candidates with the IRIs of their intents, what was chosen, as an IRI."""
 

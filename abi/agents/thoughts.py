@@ -1,0 +1,55 @@
+"""Models that think aloud: what stands between `<think>` and `</think>` is no part of their answer."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["ThoughtFilter", "without_thoughts"]
+
+_OPEN, _CLOSE = "<think>", "</think>"
+_THOUGHT = re.compile(rf"{_OPEN}.*?(?:{_CLOSE}\s*|\Z)", re.DOTALL)
+
+
+def without_thoughts(text: str) -> str:
+    """The text without its thoughts; one that is never closed goes to the end."""
+    return _THOUGHT.sub("", text) if _OPEN in text else text
+
+
+class ThoughtFilter:
+    """The same for a text in pieces: gives of each piece what can be said by now."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._inside = False
+        self._trim = False
+
+    def __call__(self, piece: str) -> str:
+        self._held += piece
+        said = ""
+        while self._held:
+            mark = _CLOSE if self._inside else _OPEN
+            head, found, rest = self._held.partition(mark)
+            kept = 0 if found else _begun(self._held, mark)
+            if not found:
+                head, rest = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
+            if not self._inside:
+                if self._trim:
+                    head = head.lstrip()
+                    self._trim = not head
+                said += head
+            self._held = rest
+            if not found:
+                break
+            self._trim = self._inside
+            self._inside = not self._inside
+        return said
+
+    def rest(self) -> str:
+        """What was held back in case a mark began there."""
+        said, self._held = ("" if self._inside else self._held), ""
+        return said
+
+
+def _begun(text: str, mark: str) -> int:
+    """How many characters at the end of the text may be the beginning of the mark."""
+    return next((n for n in range(min(len(mark) - 1, len(text)), 0, -1) if text.endswith(mark[:n])), 0)
