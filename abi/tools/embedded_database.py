@@ -33,6 +33,9 @@ _TYPES = {"UBIGINT": "BIGINT", "BIGINT": "BIGINT", "HUGEINT": "DOUBLE", "UHUGEIN
 _KEPT = 4
 """Folders whose collections stay loaded."""
 
+# Where the database is, is a secret: it is not said.
+_NOWHERE = "There is no folder or DuckDB file where the connection string says."
+
 Signature = tuple[tuple[str, int, int], ...]
 
 
@@ -61,9 +64,7 @@ def embedded_rows(
         elif path.is_file():
             connection = duckdb.connect(str(path), read_only=True, config=_CONFIG)
         else:
-            raise ToolFailed(
-                f"There is no folder or DuckDB file {place!r}.", hint="The path counts from the workspace."
-            )
+            raise ToolFailed(_NOWHERE, hint="Its path counts from the workspace.")
         try:
             return _rows(connection, sql, values, rows, seconds)
         finally:
@@ -118,7 +119,7 @@ def _folder(folder: Path, collections: Sequence[str]) -> Any:
         if missing:
             there = sorted({p.stem for p in folder.iterdir() if p.suffix.lower() in _SUFFIXES})
             has = f"It has {', '.join(there[:20])}." if there else "It has no JSON or JSONL file."
-            raise ToolFailed(f"The folder {folder.name} has no collection {', '.join(missing)}.", hint=has)
+            raise ToolFailed(f"The folder has no collection {', '.join(missing)}.", hint=has)
         files = {name: file for name, file in wanted.items() if file is not None}
         signature = tuple(sorted((name, (s := f.stat()).st_mtime_ns, s.st_size) for name, f in files.items()))
         if connection is None or signature != known:

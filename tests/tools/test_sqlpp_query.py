@@ -286,7 +286,7 @@ def test_results_are_checked_by_the_output(context: RunContext) -> None:
         ("SELECT a FROM `../secret`", "PLACE", "has no collection ../secret", "It has"),
         ("SELECT o.idd FROM orders o", "PLACE", "idd", "unknown here"),
         ("SELECT o.id + o.cust_id FROM orders o", "PLACE", "onvert|No function|Conversion", ""),
-        ("SELECT 1 FROM x", "NOWHERE", "no folder or DuckDB file 'gone'", "workspace"),
+        ("SELECT 1 FROM x", "NOWHERE", "no folder or DuckDB file where", "workspace"),
     ],
 )
 def test_what_fails_names_the_tool(context: RunContext, text: str, place: str, message: str, hint: str) -> None:
