@@ -262,7 +262,9 @@ def _orphans(candidate: Candidate) -> Iterator[Fault]:
             continue
         node = quad.subject
         assert not isinstance(node, ox.Triple)
-        if not _families(candidate, node) and (left := next(iter(candidate.quads(node)), None)) is not None:
+        # Where a record came from is written apart, and may outlive it for a moment.
+        stays = (q for q in candidate.quads(node) if q.predicate.value not in (terms.DEFINED_IN, terms.LINE))
+        if not _families(candidate, node) and (left := next(stays, None)) is not None:
             text = f"{_name(candidate, node)} would be of no kind any more, but other triples of it would stay"
             graph = getattr(left.graph_name, "value", "")
             fix = "Delete all of it, with its parts, or leave its rdf:type."
