@@ -49,6 +49,18 @@ class AgentServices:
         return None if workspace.settings.store == "memory" else workspace.root / ".abi" / "memory.sqlite"
 
     @property
+    def memory_url(self) -> str | None:
+        """The PostgreSQL database that POSTGRES_URL names; of a published version no conversation is kept."""
+        from abi.errors import NotFound
+
+        if self._workspace.catalog_version is not None:
+            return None
+        try:
+            return self.secret("POSTGRES_URL") or None
+        except NotFound:
+            return None
+
+    @property
     def trace_store(self) -> TraceStore | None:
         return self._workspace.traces if self.settings.traces == "on" else None
 

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -20,19 +20,22 @@ from abi.agents import answering, calling, intent_agent
 from abi.agents.crew import Crew, TurnContext
 from abi.agents.definition import ROOT, AgentDefinition, Definitions
 from abi.agents.intents import PhraseVectors
-from abi.agents.memory import close_memory, drop_older, open_memory
+from abi.agents.memory import open_memory
 from abi.agents.mentions import Mentions
 from abi.agents.models import ModelRegistry
+from abi.agents.threads import Threads, thread_key
 from abi.agents.turn import Event, TurnResult, TurnState
-from abi.errors import UsageError
+from abi.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
     from abi.agents.services import Services
 
-__all__ = ["Agent", "AgentRuntime"]
+__all__ = ["Agent", "AgentRuntime", "TurnOptions"]
 
 _MESSAGE_CHARACTERS = 32_000
 
@@ -54,6 +57,14 @@ def build_graph() -> StateGraph[TurnState, TurnContext, TurnState, TurnState]:
     return graph
 
 
+class TurnOptions(TypedDict, total=False):
+    """What may be said with a message; see `AgentRuntime.turn`."""
+
+    model: str | None
+    principal: str | None
+    stop: threading.Event | None
+
+
 class AgentRuntime:
     """All agents of a workspace. Safe to use from many threads; agents are built again when the graph has moved."""
 
@@ -62,9 +73,10 @@ class AgentRuntime:
         self.vectors = PhraseVectors(lambda: services.embedder)
         self.mentions = Mentions(lambda: services.linker, services.version)
         self.models = ModelRegistry(services, self.vectors, self.mentions)
-        self.memory = open_memory(services.memory_path)
+        self.memory = open_memory(services.memory_path, services.memory_url)
+        self.threads = Threads(self.memory)
         self._graph: CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState] = build_graph().compile(
-            checkpointer=self.memory
+            checkpointer=self.memory.saver
         )
         self._crew: Crew | None = None
         self._lock = threading.RLock()
@@ -91,7 +103,7 @@ class AgentRuntime:
 
     def close(self) -> None:
         self.models.close()
-        close_memory(self.memory)
+        self.memory.close()
 
     def turn(
         self,
@@ -100,10 +112,13 @@ class AgentRuntime:
         thread_id: str | None,
         *,
         model: str | None = None,
+        principal: str | None = None,
         stop: threading.Event | None = None,
     ) -> Iterator[Event | TurnResult]:
         """Run one turn: events as they happen, the result last. Turns of one thread follow each other.
 
+        `principal` is who speaks, and whose the thread is; others never meet it. Raises StoreError where conversations
+        can no longer be kept: the turn is lost, and the thread goes on from the one before.
         Once `stop` is set, or the iterator is closed, the model and the tools are given up; the thread stays usable.
         """
         if not text.strip():
@@ -111,6 +126,7 @@ class AgentRuntime:
         if len(text) > _MESSAGE_CHARACTERS:
             raise UsageError(f"The message is longer than {_MESSAGE_CHARACTERS} characters.")
         thread_id = thread_id or uuid4().hex
+        key = thread_key(principal, thread_id)
         crew = self.crew()
         root = crew.definitions.agent(agent).name
         stop = stop or threading.Event()
@@ -120,10 +136,10 @@ class AgentRuntime:
             self.services, crew, self.models, self.mentions, root, model, stopped=stop.is_set, until=until
         )
         config: RunnableConfig = {
-            "configurable": {"thread_id": thread_id},
+            "configurable": {"thread_id": key},
             "recursion_limit": settings.agent_steps * 6 + 20,
         }
-        held = self._thread(thread_id)  # kept in hand: the map forgets locks that nobody holds
+        held = self._thread(key)  # kept in hand: the map forgets locks that nobody holds
         with held.lock:
             started = datetime.now(UTC)
             state: dict[str, Any] = {}
@@ -135,18 +151,20 @@ class AgentRuntime:
                 durability=settings.durability,
             )
             try:
-                for mode, chunk in chunks:
-                    if mode == "custom":
-                        yield Event(**cast(dict[str, Any], chunk))
-                    else:
-                        state = cast(dict[str, Any], chunk)
+                with self._kept():
+                    for mode, chunk in chunks:
+                        if mode == "custom":
+                            yield Event(**cast(dict[str, Any], chunk))
+                        else:
+                            state = cast(dict[str, Any], chunk)
             except GeneratorExit:  # nobody listens any more: the step that runs is told before it is waited for
                 stop.set()
                 raise
-            result = self._result(thread_id, text, state, crew, started)
-            drop_older(self.memory, thread_id)
+            result = self._result(thread_id, key, text, state, crew, started)
+            with self._kept():
+                self.memory.drop_older(key, result.number)
         if self.services.trace_store is not None:
-            self.services.trace_store.write(result)
+            self.services.trace_store.write(result, principal)
         for line in result.answer.splitlines():
             yield Event("message", result.agent, line)
         yield Event("done", result.agent, "[DONE]")
@@ -156,7 +174,20 @@ class AgentRuntime:
         with self._lock:
             return self._threads.setdefault(thread_id, _ThreadLock())
 
-    def _result(self, thread_id: str, text: str, state: dict[str, Any], crew: Crew, started: datetime) -> TurnResult:
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Says in words where what keeps the conversations is lost."""
+        try:
+            yield
+        except self.memory.lost as error:
+            raise StoreError(
+                f"The conversation could not be kept: {' '.join(str(error).split())[:300]}",
+                hint="The thread is as it was before this message; send it again.",
+            ) from error
+
+    def _result(
+        self, thread_id: str, key: str, text: str, state: dict[str, Any], crew: Crew, started: datetime
+    ) -> TurnResult:
         turn, name = state["turn"], state["path"][-1]
         base = self.services.settings.base_iri
         definition = crew.definitions.agent(name)
@@ -169,7 +200,7 @@ class AgentRuntime:
         answer = "\n\n".join(a for a in dict.fromkeys(turn["answers"]) if a) or "There is no answer."
         return TurnResult(
             thread_id=thread_id,
-            turn=f"{base}thread/{quote(thread_id, safe='')}/turn/{state['count']}",
+            turn=f"{base}thread/{quote(key, safe='')}/turn/{state['count']}",
             number=state["count"],
             agent=name,
             message=text,
@@ -190,7 +221,10 @@ class AgentRuntime:
 
 
 class Agent:
-    """One agent of the graph. Holds nothing but its name: each call meets the graph as it is then."""
+    """One agent of the graph. Holds nothing but its name: each call meets the graph as it is then.
+
+    `options` of its verbs are those of `AgentRuntime.turn`: `model`, `principal`, `may_write`, `stop`.
+    """
 
     def __init__(self, runtime: AgentRuntime, name: str) -> None:
         self._runtime = runtime
@@ -200,32 +234,33 @@ class Agent:
     def definition(self) -> AgentDefinition:
         return self._runtime.crew().definitions.agent(self.name)
 
-    def invoke(self, text: str, thread_id: str | None = None, *, model: str | None = None) -> TurnResult:
+    def invoke(self, text: str, thread_id: str | None = None, **options: Unpack[TurnOptions]) -> TurnResult:
         """Answer one message. Without `thread_id` a new thread begins; the result names it."""
-        for item in self._runtime.turn(self.name, text, thread_id, model=model):
+        for item in self._runtime.turn(self.name, text, thread_id, **options):
             if isinstance(item, TurnResult):
                 return item
         raise AssertionError("a turn always gives a result")  # pragma: no cover
 
-    async def ainvoke(self, text: str, thread_id: str | None = None, *, model: str | None = None) -> TurnResult:
-        async for item in self.astream(text, thread_id, model=model):
+    async def ainvoke(self, text: str, thread_id: str | None = None, **options: Unpack[TurnOptions]) -> TurnResult:
+        async for item in self.astream(text, thread_id, **options):
             if isinstance(item, TurnResult):
                 return item
         raise AssertionError("a turn always gives a result")  # pragma: no cover
 
     def stream(
-        self, text: str, thread_id: str | None = None, *, model: str | None = None, stop: threading.Event | None = None
+        self, text: str, thread_id: str | None = None, **options: Unpack[TurnOptions]
     ) -> Iterator[Event | TurnResult]:
         """Events of a turn as they happen, then its TurnResult."""
-        return self._runtime.turn(self.name, text, thread_id, model=model, stop=stop)
+        return self._runtime.turn(self.name, text, thread_id, **options)
 
     async def astream(
-        self, text: str, thread_id: str | None = None, *, model: str | None = None
+        self, text: str, thread_id: str | None = None, **options: Unpack[TurnOptions]
     ) -> AsyncIterator[Event | TurnResult]:
         """As `stream`. A turn that nobody listens to any more is stopped."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Event | TurnResult | BaseException | None] = asyncio.Queue()
-        stop = threading.Event()
+        stop = options.get("stop") or threading.Event()
+        options["stop"] = stop
 
         def put(item: Event | TurnResult | BaseException | None) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended, and its listeners with it
@@ -234,7 +269,7 @@ class Agent:
         def pump() -> None:
             last: BaseException | None = None
             try:
-                for item in self.stream(text, thread_id, model=model, stop=stop):
+                for item in self.stream(text, thread_id, **options):
                     put(item)
             except Exception as error:
                 last = error

@@ -59,7 +59,8 @@ def call_model(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
         return stopped(error.text, turn, path)
     except OutOfTime:
         return out_of_time(context, turn, path)
-    turn["tokens"] = turn.get("tokens", 0) + (reply.usage_metadata or {}).get("total_tokens", 0)
+    used = reply.usage_metadata["total_tokens"] if reply.usage_metadata else 0
+    turn["tokens"] = turn.get("tokens", 0) + used
     reply.name = path[-1]
     if reply.tool_calls:
         return Command(update={"messages": [reply], "turn": turn}, goto="call_tools")

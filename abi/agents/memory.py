@@ -1,4 +1,7 @@
-"""Conversations that survive a restart: LangGraph's SQLite checkpointer, one row a thread and turn."""
+"""Where conversations are kept: PostgreSQL where `POSTGRES_URL` says so, else a SQLite file, else this process only.
+
+Each is a LangGraph checkpointer and what abi needs beside it: which threads there are, and letting go of old states.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-__all__ = ["KEPT", "close_memory", "drop_older", "open_memory"]
+__all__ = ["KEPT", "Memory", "open_memory"]
 
 KEPT = 5
 """Checkpoints kept of a thread: the last is what a turn reads, the others are for a look back."""
@@ -18,59 +21,50 @@ KEPT = 5
 _log = logging.getLogger("abi")
 
 
-def open_memory(path: Path | None) -> BaseCheckpointSaver[Any]:
-    """The checkpointer over the SQLite file at `path`; in memory where there is none or it cannot be written.
+class Memory:
+    """Conversations in this process, until it ends; the base of the others."""
 
-    Falling back is said in a warning of the log, since such conversations end with the process.
+    lost: tuple[type[Exception], ...] = ()
+    """What is raised where the place that keeps conversations cannot be reached."""
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        self.saver = saver
+
+    def thread_keys(self) -> list[str]:
+        """The keys of all threads, the one that spoke last first."""
+        last: dict[str, str] = {}
+        for found in self.saver.list(None):
+            at = found.config["configurable"]
+            last[at["thread_id"]] = max(last.get(at["thread_id"], ""), str(at["checkpoint_id"]))
+        return sorted(last, key=lambda key: last[key], reverse=True)
+
+    def drop_older(self, key: str, turn: int) -> None:
+        """Let go of what a thread kept of its older turns, as each state holds the whole conversation."""
+
+    def delete(self, key: str) -> None:
+        self.saver.delete_thread(key)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def open_memory(path: Path | None, url: str | None = None) -> Memory:
+    """The memory behind `url` (postgresql://...), else that in the SQLite file at `path`, else one in this process.
+
+    Raises StoreError where the server behind `url` cannot be reached, Unsupported without its driver. Where the file
+    cannot be written a warning of the log says that conversations end with the process.
     """
+    if url:
+        from abi.agents.memory_postgres import PostgresMemory
+
+        return PostgresMemory(url)
     if path is not None:
+        from abi.agents.memory_sqlite import SqliteMemory
+
         try:
-            return _sqlite(path)
+            return SqliteMemory(path)
         except (OSError, sqlite3.Error) as error:
             _log.warning("Conversations are kept in memory only: %s cannot be written (%s).", path, error)
     from langgraph.checkpoint.memory import InMemorySaver
 
-    return InMemorySaver()
-
-
-def _sqlite(path: Path) -> BaseCheckpointSaver[Any]:
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, check_same_thread=False, timeout=5.0)
-    try:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        saver = SqliteSaver(connection)
-        saver.setup()
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return saver
-
-
-def drop_older(saver: BaseCheckpointSaver[Any], thread_id: str) -> None:
-    """Keep the last `KEPT` checkpoints of a thread, as each holds the whole conversation."""
-    connection = getattr(saver, "conn", None)
-    if not isinstance(connection, sqlite3.Connection):
-        return
-    with saver.lock:  # type: ignore[attr-defined]
-        cursor = connection.execute(
-            "SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' "
-            "ORDER BY checkpoint_id DESC LIMIT 1 OFFSET ?",
-            (thread_id, KEPT - 1),
-        )
-        oldest = cursor.fetchone()
-        if oldest is not None:
-            for table in ("checkpoints", "writes"):
-                connection.execute(
-                    f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id < ?",  # noqa: S608
-                    (thread_id, oldest[0]),
-                )
-        connection.commit()
-
-
-def close_memory(saver: BaseCheckpointSaver[Any]) -> None:
-    connection = getattr(saver, "conn", None)
-    if isinstance(connection, sqlite3.Connection):
-        connection.close()
+    return Memory(InMemorySaver())

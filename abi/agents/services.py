@@ -26,7 +26,8 @@ class Linker(Protocol):
 class Services(Protocol):
     """Given by the workspace. What is heavy (the embedder, the linker) may be made at its first use.
 
-    `memory_path` is the SQLite file of the conversations, None for memory only; `trace_store` is None where traces
+    `memory_path` is the SQLite file of the conversations, None for memory only; `memory_url` a PostgreSQL database that
+    keeps them instead; `trace_store` is None where traces
     are off. `version()` is the graph's counter: agents are built again when it moves.
     """
 
@@ -44,6 +45,9 @@ class Services(Protocol):
 
     @property
     def memory_path(self) -> Path | None: ...
+
+    @property
+    def memory_url(self) -> str | None: ...
 
     @property
     def trace_store(self) -> TraceStore | None: ...

@@ -140,6 +140,7 @@ class SmallServices:
         self.linker: Any = Linker(self.index)
         self.embedder: Any = embedder
         self.memory_path = folder / "memory.sqlite" if folder else None
+        self.memory_url: str | None = None
         self.trace_store: TraceStore | None = None
         self.run_hook: Callable[[str, dict[str, Any]], None] = lambda name, arguments: None
         self.calls: list[tuple[str, dict[str, Any]]] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from abi.agents.agent import AgentRuntime
-from abi.agents.memory import KEPT, close_memory, open_memory
+from abi.agents.memory import KEPT, open_memory
 from abi.search.embedder import Embedder
 
 from .conftest import BASE, SmallServices
@@ -61,14 +61,14 @@ def test_what_cannot_be_written_is_kept_in_memory_with_a_warning(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     with caplog.at_level(logging.WARNING, logger="abi"):
-        saver = open_memory(tmp_path / "file" / "memory.sqlite")
-    assert type(saver).__name__ == "InMemorySaver"
+        memory = open_memory(tmp_path / "file" / "memory.sqlite")
+    assert type(memory.saver).__name__ == "InMemorySaver"
     assert "kept in memory only" in caplog.text
-    close_memory(saver)
+    memory.close()
 
 
 def test_a_damaged_file_is_no_end(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "memory.sqlite").write_bytes(b"no database" * 1000)
     with caplog.at_level(logging.WARNING, logger="abi"):
-        saver = open_memory(tmp_path / "memory.sqlite")
-    assert type(saver).__name__ == "InMemorySaver"
+        memory = open_memory(tmp_path / "memory.sqlite")
+    assert type(memory.saver).__name__ == "InMemorySaver"
