@@ -11,7 +11,7 @@ write hold the graph's lock for just as long as they write.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from abi.graph.difference import Difference
     from abi.graph.indexing import CheckReport, IndexReport, Progress
     from abi.graph.loads import LoadReport
+    from abi.graph.named_graphs import Condition, GraphWritten, Part
     from abi.graph.rows import Rows
     from abi.graph.update import UpdateReport
     from abi.graph.version_file import CatalogVersion
@@ -216,13 +217,38 @@ class Workspace(OpenedWorkspace):
 
         with self._writing() as store:
             before = store.version()
-            around = Surroundings(self.pool.query, self.settings.query_seconds_cap, using, using_named, default_graph)
+            limit, base = self.settings.query_seconds_cap, self.settings.base_iri
+            around = Surroundings(self.pool.query, limit, using, using_named, default_graph, base)
             report = apply_update(
                 store, self._gate(store), text, settings=self.settings, dry_run=dry_run, around=around
             )
             if store.version() != before:
                 self._follow(store, report.subjects, before)
             return report
+
+    def put_graph(
+        self, graph: str, parts: Sequence[Part], *, add: bool = False, wanted: Condition | None = None
+    ) -> GraphWritten:
+        """Replace what a named graph holds by RDF from outside, or add to it; see `abi.graph.named_graphs`."""
+        from abi.graph.named_graphs import write_graph
+
+        with self._writing() as store:
+            before, gate = store.version(), self._gate(store)
+            parser = partial(self.pool.parse, seconds=self.settings.query_seconds_cap)
+            written = write_graph(store, gate, graph, parts, self.settings, add=add, wanted=wanted, parser=parser)
+            if written.version != before:
+                self._follow(store, written.subjects, before)
+            return written
+
+    def drop_graph(self, graph: str, *, wanted: Condition | None = None) -> GraphWritten:
+        """Take all triples of a named graph away. Raises NotFound."""
+        from abi.graph.named_graphs import drop_graph
+
+        with self._writing() as store:
+            before = store.version()
+            written = drop_graph(store, self._gate(store), graph, self.settings, wanted=wanted)
+            self._follow(store, written.subjects, before)
+            return written
 
     def load(self, files: Sequence[str | Path], *, graph: str | None = None) -> LoadReport:
         """Load RDF files: added to `graph`; without it each file into a graph of its own, which is renewed."""

@@ -7,7 +7,7 @@ enough to overrun its stack, and XML entities, which it expands without end. Rem
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["ParsedRdf", "parse_rdf", "parse_text", "subject_lines"]
 
 MAX_NESTING = 100
+Parser = Callable[..., "tuple[bytes, dict[str, str]]"]
+_SYNTAX = {
+    "turtle": "TURTLE",
+    "trig": "TRIG",
+    "ntriples": "N_TRIPLES",
+    "nquads": "N_QUADS",
+    "jsonld": "JSON_LD",
+    "rdfxml": "RDF_XML",
+}
+"""As Oxigraph's own names of its formats."""
 _RELATIVE = "relative-iri.invalid"
 _BASE = f"http://{_RELATIVE}/"
 
@@ -55,9 +65,20 @@ def parse_rdf(file: SourceFile, graph: str | None, settings: Settings) -> Parsed
 
 
 def parse_text(
-    data: bytes | str, format: Format | str, graph: str | None, *, path: str, settings: Settings
+    data: bytes | str,
+    format: Format | str,
+    graph: str | None,
+    *,
+    path: str,
+    settings: Settings,
+    base: str | None = None,
+    parser: Parser | None = None,
 ) -> ParsedRdf:
-    """The same for bytes from anywhere; `path` is what findings name. Blank nodes get labels of their own."""
+    """The same for bytes from anywhere; `path` is what findings name. Blank nodes get labels of their own.
+
+    `base` is what relative IRIs are relative to; without it they are refused. `parser` parses in place of this process:
+    `WorkerPool.parse`.
+    """
     row = format if isinstance(format, Format) else format_of(format)
     raw = data.encode() if isinstance(data, str) else data
     if len(raw) > settings.max_rdf_bytes:
@@ -78,8 +99,15 @@ def parse_text(
     target = None if graph is None else ox.NamedNode(graph)
     try:
         # Turtle without a base says where a relative IRI stands; the others would drop it without a word.
-        base = None if row.name in ("turtle", "trig", "ntriples", "nquads") else _BASE
-        found = ox.parse(text, row.syntax, base_iri=base, rename_blank_nodes=True)
+        resolved = base or (None if row.name in ("turtle", "trig", "ntriples", "nquads") else _BASE)
+        prefixes: Mapping[str, str]
+        if parser is None:
+            reader = ox.parse(text, row.syntax, base_iri=resolved, rename_blank_nodes=True)
+            found: Iterable[ox.Quad] = reader
+        else:
+            reader = None
+            plain, prefixes = parser(text.encode(), _SYNTAX[row.name], base=resolved)
+            found = ox.parse(plain, ox.RdfFormat.N_QUADS)
         for quad in found:
             fault_or_none = _unfit(quad, target, path, text)
             if fault_or_none is not None:
@@ -87,7 +115,9 @@ def parse_text(
                 parsed.quads = []
                 return parsed
             parsed.quads.append(quad if target is None else ox.Quad(quad.subject, quad.predicate, quad.object, target))
-        parsed.prefixes = {p: n for p, n in found.prefixes.items() if not n.startswith(_BASE)}
+        if reader is not None:
+            prefixes = reader.prefixes
+        parsed.prefixes = {p: n for p, n in prefixes.items() if not n.startswith(_BASE)}
     except SyntaxError as error:
         parsed.quads = []
         parsed.findings.append(_syntax(error, path, row))
