@@ -65,6 +65,8 @@ class OxigraphStore(GraphStore):
         self._timer: threading.Timer | None = None
         self._flush_failure: OSError | None = None
         self._writes = 0
+        self._changed: dict[str, int] = {}
+        self._changed_before = -1
         self._opened_at = self.signature() if read_only else None
 
     @classmethod
@@ -191,6 +193,12 @@ class OxigraphStore(GraphStore):
             return ()
         return tuple(sorted(seen))
 
+    def changed_at(self, graph: str) -> int:
+        """A version that was moved to after the last change of a graph: it differs whenever the graph does."""
+        if self._changed_before < 0:
+            self._changed_before = self.version()
+        return self._changed.get(graph, self._changed_before)
+
     def refresh(self) -> None:
         if not self.read_only or self.path is None:
             return
@@ -213,12 +221,15 @@ class OxigraphStore(GraphStore):
             raise QuerySyntaxError(f"the update does not parse: {error}") from error
         except (OSError, RuntimeError) as error:
             raise _explain(error, self.path) from error
+        self._changed.clear()  # nobody has said which graphs
+        self._changed_before = -1
         self._written()
 
     def apply(self, removed: Sequence[ox.Quad], added: Sequence[ox.Quad]) -> int:
         self._writable()
         with self.writing:
             version = self.version() + 1
+            known, before = dict(self._changed), self._changed_before
             if len(added) >= _BULK and not removed:
                 # `extend` cannot take the old counter away; `version` takes the highest, the next update tidies.
                 counter = ox.Quad(_STORE, _GRAPH_VERSION, ox.Literal(version), _STORE)
@@ -229,6 +240,9 @@ class OxigraphStore(GraphStore):
                 self._written()
             else:
                 self.update(self._update_text(removed, added, version))
+            touched = {getattr(q.graph_name, "value", "") for q in (*removed, *added)}
+            self._changed = {**known, **dict.fromkeys(touched, version)}
+            self._changed_before = before if before >= 0 else version - 1
         return version
 
     def _update_text(self, removed: Sequence[ox.Quad], added: Sequence[ox.Quad], version: int) -> str:

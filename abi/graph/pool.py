@@ -9,11 +9,13 @@ and its waiting counts as its time.
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from abi.errors import Busy, QueryTimeout, StoreError
@@ -107,8 +109,15 @@ class WorkerPool:
         self._queue = Settings.default_of("query_queue") if queue is None else queue
         self._staleness = staleness
         self._nursery = Nursery()
+        # Not a worker's own: that of a long query is gone before its result is read.
+        self._folder = tempfile.TemporaryDirectory(prefix="abi-")
         self._make: Callable[[], QueryWorker] = partial(
-            QueryWorker, store, prefixes=prefixes, memory=memory, nursery=self._nursery
+            QueryWorker,
+            store,
+            prefixes=prefixes,
+            memory=memory,
+            nursery=self._nursery,
+            folder=Path(self._folder.name),
         )
         self._free = threading.Condition()
         self._idle: list[QueryWorker] = []
@@ -143,6 +152,7 @@ class WorkerPool:
         seconds: float | None = None,
         rows: int | None = None,
         bytes: int | None = None,
+        base: str | None = None,
         since: float = 0.0,
         cancel: Cancel | None = None,
     ) -> Document:
@@ -156,6 +166,7 @@ class WorkerPool:
                 seconds=left,
                 rows=rows,
                 bytes=bytes,
+                base=base,
                 staleness=self._staleness,
                 since=since,
             ),
@@ -198,6 +209,7 @@ class WorkerPool:
         for worker in (*idle, *running):
             worker.close()
         self._nursery.close()
+        self._folder.cleanup()
 
     def __enter__(self) -> WorkerPool:
         return self

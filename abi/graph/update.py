@@ -10,7 +10,7 @@ where the caller has one. The graphs that abi keeps itself cannot be changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
@@ -74,6 +74,8 @@ class Surroundings:
     using: Sequence[str] = ()
     using_named: Sequence[str] = ()
     default_graph: str | None = None
+    base: str | None = None
+    """What relative IRIs are relative to where the text has no BASE."""
 
     @property
     def dataset(self) -> str:
@@ -99,6 +101,8 @@ def apply_update(
     """
     operations = check_update(text, settings, settings.all_prefixes())
     given = around or Surroundings()
+    if given.base is not None:
+        operations = [replace(o, base=o.base or given.base) for o in operations]
     if given.using or given.using_named:
         _refuse_second_dataset(operations)
     with store.writing:

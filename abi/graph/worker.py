@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -62,7 +63,9 @@ class QueryWorker:
         prefixes: Mapping[str, str] | None = None,
         memory: int = MEMORY_BYTES,
         nursery: Nursery | None = None,
+        folder: Path | None = None,
     ) -> None:
+        """`folder`: where large results are left; one of its own, which goes with it, where it is not given."""
         self._store = store
         self._nursery = nursery
         self._prefixes = dict(PREFIXES if prefixes is None else prefixes)
@@ -74,7 +77,7 @@ class QueryWorker:
         self.working_since: float | None = None
         """When the query was handed over that is worked on now, by the monotonic clock."""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._files = 0
+        self._given_folder = folder
 
     def query(
         self,
@@ -114,6 +117,7 @@ class QueryWorker:
         seconds: float | None = None,
         rows: int | None = None,
         bytes: int | None = None,
+        base: str | None = None,
         staleness: float = 0.0,
         since: float = 0.0,
     ) -> Document:
@@ -123,7 +127,7 @@ class QueryWorker:
         clock). Raises NotAcceptable where the format cannot hold the result.
         """
         request = _request(text, default_graphs, named_graphs, rows, bytes)
-        request |= {"format": format, "file": self._file()}
+        request |= {"format": format, "file": self._file(), "base": base}
         reply, body = self._work(request, seconds, staleness, since)
         file = reply.get("file")
         return Document(reply["size"], reply["truncated"], body, Path(file) if file else None)
@@ -198,10 +202,9 @@ class QueryWorker:
 
     def _file(self) -> str:
         """A path of its own for something large."""
-        if self._folder is None:
+        if self._given_folder is None and self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="abi-")
-        self._files += 1
-        return str(Path(self._folder.name, str(self._files)))
+        return str((self._given_folder or Path(self._folder.name if self._folder else "")) / secrets.token_hex(12))
 
     def _work(
         self, request: dict[str, Any], seconds: float | None, staleness: float = 0.0, since: float = 0.0
