@@ -10,7 +10,7 @@ higher.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,8 @@ FULL_TEXT_WEIGHT = 0.15
 single words better (first in 61 of 100, by similarity alone 57) and messages about as well, where reciprocal rank
 fusion, which forgets how far apart the scores are, puts 4 to 8 of 100 messages' documents further down."""
 FULL_TEXT_ROWS = 200
+COMMON = 2_000
+"""Words that stand in more documents tell records hardly apart, and would take most of the time of a search."""
 BLOCK, LARGEST_BLOCK = 64, 1_000
 """The best documents that are checked against a filter at a time, at first and at most."""
 MOST_CHECKED = 2_000
@@ -105,7 +107,7 @@ def find(
     if text is not None and text.strip() and selection.filters and limit and not closest:
         scores, ordered = _best_first(index, embedder, text, kinds, selection, min_score, limit)
         return _hits(index, ordered, scores)
-    chosen = selection.chosen()
+    chosen = selection.chosen(index)
     if name is not None:
         scores = dict.fromkeys(_named(index, name, kinds, chosen), 1.0)
         ordered = sorted(scores)
@@ -131,31 +133,24 @@ def _best_first(
 ) -> tuple[dict[int, float], list[int]]:
     """The `limit` best documents that a filter leaves, by the cheaper of two ways.
 
-    Where the filter leaves many, the best are looked at in blocks, each checked by one query, until there are enough.
+    Where the filter leaves many, the best are looked at in blocks, each checked at once, until there are enough.
     Where the blocks show that it leaves few, it is asked for all of them first, and only these are searched.
     """
     scores, ordered = _matched(index, embedder, text, kinds, None, min_score)
     kept: list[int] = []
     checked, block = 0, BLOCK
     while checked < len(ordered):
-        part = _iris(index, ordered[checked : checked + block])
-        passed = selection.among(part.values())
-        kept += [i for i in ordered[checked : checked + block] if part.get(i) in passed]
+        kept += selection.among(index, ordered[checked : checked + block])
         checked += block
         if len(kept) >= limit:
             return scores, kept[:limit]
         # A half more than were seen, so that none so far does not mean never.
         expected = (limit - len(kept)) * checked / (len(kept) + 0.5)
         if expected > MOST_CHECKED and checked < len(ordered):
-            scores, ordered = _matched(index, embedder, text, kinds, selection.chosen(), min_score)
+            scores, ordered = _matched(index, embedder, text, kinds, selection.chosen(index), min_score)
             return scores, ordered[:limit]
         block = min(max(int(expected * 1.5), BLOCK), LARGEST_BLOCK)
     return scores, kept
-
-
-def _iris(index: SearchIndex, ids: list[int]) -> dict[int, str]:
-    sql = "SELECT id, iri FROM documents WHERE id IN (SELECT value FROM json_each(?))"
-    return dict(index.rows(sql, (json.dumps(ids),)))
 
 
 def closest_of(scores: Iterable[float]) -> float:
@@ -204,7 +199,9 @@ def _matched(
     """Scores of the documents that a text finds, and these best first."""
     words = content_words(text)
     lexical, complete = _full_text(index, words, kinds, chosen)
-    scores = similarities(index, embedder, text, kinds, chosen)
+    least = FLOOR if min_score is None else min_score
+    rescued = complete if min_score is None else ()
+    scores = similarities(index, embedder, text, kinds, chosen, at_least=least, also=rescued)
     if "entity" in kinds:
         named = _exactness(index, normal(text), words, lexical, kinds, chosen)
         meant = corrected(index, words)
@@ -213,10 +210,7 @@ def _matched(
             guessed = _exactness(index, " ".join(meant), meant, others, kinds, chosen)
             named.update({i: max(0.9 * score, named.get(i, 0.0)) for i, score in guessed.items()})
         scores.update({i: max(score, scores.get(i, 0.0)) for i, score in named.items()})
-    if min_score is None:
-        kept = [i for i, score in scores.items() if score >= FLOOR or i in complete]
-    else:
-        kept = [i for i, score in scores.items() if score >= min_score]
+    kept = [i for i, score in scores.items() if score >= least or i in rescued]
     return scores, sorted(kept, key=lambda i: (-(scores[i] + FULL_TEXT_WEIGHT * lexical.get(i, 0.0)), i))
 
 
@@ -226,6 +220,10 @@ def _full_text(
     """Documents that hold any of the words, with their BM25 as a share of the best one's, and those that hold all."""
     if STOP_WORDS.issuperset(words):
         return {}, set()
+    if "entity" not in kinds:
+        words = [word for word in words if _documents_with(index, word) <= COMMON]
+        if not words:
+            return {}, set()
     condition, values = _condition(kinds, chosen)
     sql = (
         "SELECT d.id, -bm25(full_text, 4.0, 2.0, 1.0) AS weight "  # noqa: S608 - values are bound
@@ -246,25 +244,47 @@ def _full_text(
     return weights, weights.keys() & {row[0] for row in every}
 
 
+def _documents_with(index: SearchIndex, word: str) -> int:
+    """In how many documents a word stands; counted up to where it makes no difference."""
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM full_text WHERE full_text MATCH ? LIMIT {COMMON + 1})"  # noqa: S608
+    return index.cached(("documents with", word), lambda: int(index.rows(sql, (f'"{word}"',))[0][0]))
+
+
 def similarities(
-    index: SearchIndex, embedder: Embedder, text: str, kinds: Sequence[str], chosen: str | None = None
+    index: SearchIndex,
+    embedder: Embedder,
+    text: str,
+    kinds: tuple[str, ...],
+    chosen: str | None = None,
+    *,
+    at_least: float = 0.0,
+    also: Collection[int] = (),
 ) -> dict[int, float]:
-    """Calibrated similarity of the nearest passage of each embedded document of those kinds, by its id."""
+    """Calibrated similarity of the nearest passage of each embedded document of those kinds, by its id.
+
+    Only what reaches `at_least`, and the documents in `also`.
+    """
     import numpy as np
 
-    table = index.vectors(embedder)
-    rows = np.flatnonzero(np.isin(table.kinds, kinds))
+    table, rows = index.vectors(embedder), index.vector_rows(embedder, kinds)
     if chosen is not None:
         allowed = index.rows("SELECT id FROM documents WHERE iri IN (SELECT value FROM json_each(?))", (chosen,))
         rows = rows[np.isin(table.ids[rows], np.array([row[0] for row in allowed], dtype=np.int64))]
     if not len(rows):
         return {}
-    cosine = table.matrix[rows] @ embedder.embed([text])[0]
+    (vector,) = embedder.embed([text])
+    # Taking rows out copies them, which costs more than to multiply all where most are wanted.
+    cosine = (table.matrix @ vector)[rows] if 2 * len(rows) > len(table.ids) else table.matrix[rows] @ vector
     ids = table.ids[rows]
     # Passages of one document stand together.
     starts = np.flatnonzero(np.diff(ids, prepend=-1))
-    similarity = embedder.similarity(np.maximum.reduceat(cosine, starts))
-    return dict(zip(ids[starts].tolist(), similarity.tolist(), strict=True))
+    similarity, ids = embedder.similarity(np.maximum.reduceat(cosine, starts)), ids[starts]
+    if at_least > 0:
+        wanted = similarity >= at_least
+        if also:
+            wanted |= np.isin(ids, np.fromiter(also, dtype=np.int64, count=len(also)))
+        similarity, ids = similarity[wanted], ids[wanted]
+    return dict(zip(ids.tolist(), similarity.tolist(), strict=True))
 
 
 def _exactness(

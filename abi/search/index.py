@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["SearchIndex", "VectorTable"]
 
 SCHEMA = 1
+_CACHED = 10_000
+"""Entries of the cache; most are a number for a word that was searched for."""
 _WORTH_A_LOOK = 50
 """With so many texts to embed, those that abi ships may be among them."""
 T = TypeVar("T")
@@ -323,7 +325,7 @@ class SearchIndex:
         """What `make` gives, kept until the index changes."""
         with self.lock:
             change = self.change()
-            if change != self._cached_change:
+            if change != self._cached_change or len(self._cache) > _CACHED:
                 self._cache.clear()
                 self._cached_change = change
             if key not in self._cache:
@@ -336,6 +338,20 @@ class SearchIndex:
         with self.lock:
             self.cached(("embedded", embedder.name), lambda: self.embed(embedder))
             return self.cached(("vectors", embedder.name), lambda: self._read_vectors(embedder))
+
+    def vector_rows(self, embedder: Embedder, kinds: tuple[str, ...]) -> NDArray[np.int64]:
+        """Rows of the table of vectors that are of documents of those kinds. Cached until the index changes."""
+        import numpy as np
+
+        with self.lock:
+            table = self.vectors(embedder)
+            key = ("vector rows", embedder.name, kinds)
+            return self.cached(key, lambda: np.flatnonzero(np.isin(table.kinds, kinds)))
+
+    def annotations(self) -> dict[str, tuple[str, dict[str, str]]]:
+        """Kind and annotations of every document that has some, by its IRI. Cached until the index changes."""
+        sql = "SELECT iri, kind, annotations FROM documents WHERE annotations <> '{}'"
+        return self.cached("annotations", lambda: {iri: (k, json.loads(a)) for iri, k, a in self.rows(sql)})
 
     def _read_vectors(self, embedder: Embedder) -> VectorTable:
         import numpy as np

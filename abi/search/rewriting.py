@@ -135,6 +135,8 @@ class _Rewriter:
             _wrong(tokens[i], 'abi:search is followed by one text: ?record abi:search "what to look for"')
         last = self._end_of_literal(i + 1)
         follows = self._at(last + 1)
+        if follows is not None and follows.text in ("]", ")"):
+            _wrong(tokens[i], "abi:search cannot stand inside of ( ) or [ ]")
         if follows is None or (follows.text not in (".", ";", "{", "}") and follows.upper not in _AFTER_TRIPLES):
             _wrong(tokens[last], "abi:search takes one text; several searches are several patterns")
         self._refuse_in_template(i)
