@@ -11,6 +11,7 @@ write hold the graph's lock for just as long as they write.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,14 @@ from abi.errors import AbiError, Denied, Invalid, NotFound
 from abi.opened import OpenedWorkspace
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from rdflib import Dataset
 
     from abi.agent_services import AgentServices
-    from abi.agents.agent import Agent, AgentRuntime
+    from abi.agents.agent import Agent, AgentRuntime, TurnOptions
+    from abi.agents.threads import Threads
+    from abi.agents.derive import DeriveReport
     from abi.agents.turn import Event, TurnResult
     from abi.exchange.agentc_import import ImportReport
     from abi.exchange.formats import CatalogExport
@@ -147,6 +152,7 @@ class Workspace(OpenedWorkspace):
                 if progress:
                     progress("search index", 1, 1)
         if report.written:
+            self._renew_derived()
             report.findings = sorted({*report.findings, *self._vain_searches(report.subjects)})
         return report
 
@@ -259,7 +265,40 @@ class Workspace(OpenedWorkspace):
             report = load_files(store, self._gate(store), [Path(f) for f in files], self.settings, graph)
             if store.version() != before:
                 self._follow(store, report.subjects, before)
+        if report.triples:
+            self._renew_derived()
+        return report
+
+    def derive(self, graph: str | None = None) -> DeriveReport:
+        """Derive intents and tools from what one named graph holds, or from all; written where either has moved.
+
+        Raises UsageError for a name that is no IRI, NotFound where there are no individuals.
+        """
+        from abi.agents.derive import derive
+        from abi.graph.catalog import iri_term
+        from abi.graph.guard import check_query
+
+        if graph is not None:
+            iri_term(graph)
+        with self._writing() as store:
+            before = store.version()
+
+            def query(text: str, *, rows: int | None = None) -> Rows:
+                check_query(text, self.settings, self.settings.all_prefixes())
+                return store.query(text, max_rows=rows)
+
+            report = derive(store, self._gate(store), query, self.settings.base_iri, graph)
+            if store.version() != before:
+                self._follow(store, report.subjects, before)
             return report
+
+    def _renew_derived(self) -> None:
+        """What was derived before is derived again, where there is still something to derive it from."""
+        from abi.agents.derive import derived_sources
+
+        for source in derived_sources(self.store, self.settings.base_iri):
+            with suppress(NotFound):
+                self.derive(source)
 
     def export(self, *, graph: str | None = None, source: str | None = None, format: str | None = None) -> bytes:
         """The whole graph, one named graph, or that of a source file, in any RDF syntax (default: TriG, or Turtle)."""
@@ -546,16 +585,27 @@ class Workspace(OpenedWorkspace):
     # Agents
 
     def chat(
-        self, text: str, *, agent: str | None = None, thread_id: str | None = None, model: str | None = None
+        self, text: str, *, agent: str | None = None, thread_id: str | None = None, **options: Unpack[TurnOptions]
     ) -> TurnResult:
-        """One turn with an agent (default: the root agent). Raises NotFound, UsageError."""
-        return self.agent(agent).invoke(text, thread_id=thread_id, model=model)
+        """One turn with an agent (default: the root agent). Raises NotFound, UsageError.
+
+        `options`: `model`, `principal` (who speaks; threads are apart by it), `may_write`, `stop` (an Event that ends
+        the turn); see `abi.agents.agent.TurnOptions`.
+        """
+        return self.agent(agent).invoke(text, thread_id, **options)
 
     def chat_stream(
-        self, text: str, *, agent: str | None = None, thread_id: str | None = None, model: str | None = None
+        self, text: str, *, agent: str | None = None, thread_id: str | None = None, **options: Unpack[TurnOptions]
     ) -> Iterator[Event | TurnResult]:
         """The same as events while it happens."""
-        return self.agent(agent).stream(text, thread_id=thread_id, model=model)
+        return self.agent(agent).stream(text, thread_id, **options)
+
+    @property
+    def threads(self) -> Threads:
+        """The conversations that are kept. Raises Denied for a verb that deletes, where the workspace is read-only."""
+        from abi.agents.threads import Threads
+
+        return Threads(self._runtime.memory, read_only=self.read_only)
 
     def agent(self, name: str | None = None) -> Agent:
         """An agent of the graph, ready to talk to. Raises NotFound."""

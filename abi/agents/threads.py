@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from abi.agents.turn import text_of
-from abi.errors import NotFound, UsageError
+from abi.errors import Denied, NotFound, UsageError
 
 if TYPE_CHECKING:
     from abi.agents.memory import Memory
@@ -71,8 +71,9 @@ class Threads:
     """The conversations of a workspace. Each verb takes the principal whose threads are meant: None those that were
     held without one, `ANYONE` all."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, *, read_only: bool = False) -> None:
         self._memory = memory
+        self._read_only = read_only
 
     def list(self, principal: str | None = None, *, limit: int = 50) -> list[ThreadInfo]:
         """The last threads, the newest first."""
@@ -101,10 +102,12 @@ class Threads:
 
     def delete(self, thread_id: str, principal: str | None = None) -> None:
         """Raises NotFound."""
+        self._require_writing()
         self._memory.delete(self._key(thread_id, principal))
 
     def prune(self, days: float, principal: str | None = ANYONE) -> list[str]:
         """Delete the threads in which nothing was said for so many days; gives their ids."""
+        self._require_writing()
         before = datetime.now(UTC) - timedelta(days=days)
         gone: list[str] = []
         for key in self._keys(principal):
@@ -113,6 +116,10 @@ class Threads:
                 self._memory.delete(key)
                 gone.append(split_key(key)[1])
         return gone
+
+    def _require_writing(self) -> None:
+        if self._read_only:
+            raise Denied("The workspace was opened read-only.", hint="Open it without read_only to delete threads.")
 
     def _keys(self, principal: str | None) -> list[str]:
         keys = self._memory.thread_keys()

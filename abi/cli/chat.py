@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abi.cli.options import complete_agents
 from abi.cli.session import Session
-from abi.cli.turn_view import print_turn, print_why
+from abi.cli.turn_view import print_stream, print_turn, print_why
 from abi.errors import AbiError
 
 if TYPE_CHECKING:
@@ -65,6 +69,27 @@ def chat(
         _Conversation(session, workspace, agent, thread, model).run()
 
 
+@contextmanager
+def _stopped_by_ctrl_c() -> Iterator[threading.Event]:
+    """While a turn runs, the first Ctrl-C ends the turn and not the conversation; the second is as ever."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class _Conversation:
     def __init__(
         self, session: Session, workspace: Workspace, agent: str | None, thread: str | None, model: str | None
@@ -75,12 +100,14 @@ class _Conversation:
         self.thread = thread
         self.model = model
         self.last: dict[str, Any] | None = None
+        self.streaming = False
 
     def run(self) -> None:
         on_terminal = self.session.interactive and sys.stdout.isatty()
         if on_terminal:
             import readline  # noqa: F401 (arrow keys and history in input())
 
+            self.streaming = not self.session.as_json
             self.session.output.note("Ask the graph. /help tells what else there is.", "dim")
         while True:
             try:
@@ -97,15 +124,21 @@ class _Conversation:
     def _turn(self, text: str) -> None:
         output = self.session.output
         try:
-            result = self.workspace.chat(text, agent=self.agent, thread_id=self.thread, model=self.model)
+            with _stopped_by_ctrl_c() as stop:
+                events = self.workspace.chat_stream(
+                    text, agent=self.agent, thread_id=self.thread, model=self.model, stop=stop
+                )
+                if self.streaming:
+                    self.last = print_stream(output, events)
+                else:
+                    self.last = [*events][-1].document()
         except AbiError as error:  # the conversation goes on
             output.error(error)
             return
-        self.last = result.document()
         self.thread = self.last["thread_id"]
         if self.session.as_json:
             output.document_line(self.last)
-        else:
+        elif not self.streaming:
             print_turn(output, self.last)
 
     def _command(self, line: str) -> None:

@@ -66,6 +66,10 @@ class Output:
     def text(self, text: str = "", style: Style | None = None) -> None:
         self._data(self._styled(printable(text), style, sys.stdout) + "\n")
 
+    def piece(self, text: str) -> None:
+        """Print a piece of a line, at once."""
+        self._data(printable(text))
+
     def verbatim(self, data: bytes) -> None:
         """Print bytes as they are, for files in some format."""
         self._end_progress()

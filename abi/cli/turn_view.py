@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from abi.cli.output import Output, plural
 
-__all__ = ["print_turn", "print_why"]
+if TYPE_CHECKING:
+    from abi.agents.turn import Event, TurnResult
+
+__all__ = ["print_stream", "print_turn", "print_why"]
 
 _ROWS_SHOWN = 5
 
 
-def print_turn(output: Output, turn: dict[str, Any], *, as_data: bool = False) -> None:
-    """Print a chat document. The work goes to stderr and the answer to stdout; `as_data`: all to stdout."""
+def print_turn(output: Output, turn: dict[str, Any], *, as_data: bool = False, said: bool = False) -> None:
+    """Print a chat document. The work goes to stderr and the answer to stdout; `as_data`: all to stdout; `said`: the
+    answer stands there already."""
     tell: Callable[..., None] = output.text if as_data else output.note
     if turn.get("message"):
         tell(f"> {turn['message']}", "bold")
     for call in turn["tool_calls"]:
         _print_call(output, call, tell, as_data=as_data)
-    output.text(turn["answer"].rstrip("\n"))
+    if not said:
+        output.text(turn["answer"].rstrip("\n"))
     for cited in turn["citations"][:_ROWS_SHOWN]:
         tell(f"  {cited['label']} <{cited['iri']}>", "dim")
     more = len(turn["citations"]) - _ROWS_SHOWN
     if more > 0:
         tell(f"  and {plural(more, 'more source')}", "dim")
+
+
+def print_stream(output: Output, items: Iterable[Event | TurnResult]) -> dict[str, Any]:
+    """Print a turn while it happens: the model's words as they come, the tools when they are called. Gives the chat
+    document."""
+    said = ""
+    for item in items:
+        kind = getattr(item, "type", None)
+        if kind == "token":
+            output.piece(item.data)  # type: ignore[union-attr]
+            said += item.data  # type: ignore[union-attr]
+        elif kind is None:
+            if said:
+                output.piece("\n")
+            turn = item.document()
+            print_turn(output, turn, said=bool(said) and said.strip() == turn["answer"].strip())
+            return turn
+        elif kind in ("call_model", "tool_usage") and said:
+            output.piece("\n")
+            said = ""
+        if kind == "tool_usage":
+            output.note(f"{item.data} ...", "dim")  # type: ignore[union-attr]
+    raise AssertionError("a turn always gives a result")  # pragma: no cover
 
 
 def _print_call(output: Output, call: dict[str, Any], tell: Callable[..., None], *, as_data: bool) -> None:

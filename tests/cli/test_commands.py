@@ -66,6 +66,7 @@ DOCUMENTS: dict[str, list[tuple[list[str], set[str], int]]] = {
     ],
     "publish": [([], {"version", "records", "commit", "dirty", "time", "message", "published"}, 0)],
     "versions": [([], {"versions"}, 0)],
+    "threads": [([], {"threads"}, 0), (["prune"], {"deleted"}, 0)],
     "status": [([], {"records", "triples", "version", "edited"}, 0)],
     "settings": [([], {"settings"}, 0)],
     "doctor": [([], {"checks"}, 0)],

@@ -1,0 +1,74 @@
+"""A conversation on a real terminal, whose model is a scripted service."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from agents.openai_server import OpenAIServer, drips, says
+
+
+class Terminal:
+    """`abi` on a pseudo-terminal."""
+
+    def __init__(self, *arguments: str | Path, env: dict[str, str]) -> None:
+        self._own, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "abi.cli.main", *map(str, arguments)],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, **env, "TERM": "dumb"},
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.seen = ""
+
+    def type(self, line: str) -> None:
+        os.write(self._own, f"{line}\n".encode())
+
+    def wait_for(self, text: str, seconds: float = 60.0) -> str:
+        """All that was printed up to this text, from where the last wait ended."""
+        until = time.monotonic() + seconds
+        while text not in self.seen:
+            assert time.monotonic() < until, f"no {text!r} in {self.seen!r}"
+            if select.select([self._own], [], [], 0.2)[0]:
+                try:
+                    self.seen += os.read(self._own, 65536).decode(errors="replace")
+                except OSError:  # the other end is closed
+                    assert text in self.seen, self.seen
+        head, _, self.seen = self.seen.partition(text)
+        return head
+
+    def close(self) -> int:
+        code = self.process.wait(30)
+        os.close(self._own)
+        return code
+
+
+def test_words_come_as_they_are_written_and_ctrl_c_ends_the_turn_only(workspace: Path) -> None:
+    with OpenAIServer([drips("alpha beta gamma " * 100, 0.05), says("Still here, on one line.")]) as server:
+        with (workspace / "abi.yaml").open("a") as settings:
+            settings.write(f"models:\n  slow: {{model: 'openai:m', base_url: '{server.url}'}}\n")
+        terminal = Terminal("-C", workspace, "chat", "guide", "--model", "slow", env={})
+        try:
+            terminal.wait_for("Ask the graph.")
+            terminal.type("tell me a very long story")
+            terminal.wait_for("alpha beta gamma")
+            terminal.process.send_signal(signal.SIGINT)
+            terminal.wait_for("[stopped]", 20)
+            assert server.broken_off.wait(10)
+            terminal.type("are you there at all?")
+            terminal.wait_for("Still here, on one line.")
+            assert "Still here" not in terminal.seen
+            terminal.type("/quit")
+            assert terminal.close() == 0
+        finally:
+            terminal.process.kill()
+            terminal.process.wait()
