@@ -115,7 +115,8 @@ def find(
         scores = dict.fromkeys(_listed(index, kinds, chosen), 1.0)
         ordered = list(scores)
     else:
-        scores, ordered = _matched(index, embedder, text, kinds, chosen, min_score)
+        most = limit if limit and not closest else None
+        scores, ordered = _matched(index, embedder, text, kinds, chosen, min_score, most)
     if closest and ordered:
         least = closest_of(sorted(scores[i] for i in ordered))
         ordered = [i for i in ordered if scores[i] >= least]
@@ -134,9 +135,11 @@ def _best_first(
     """The `limit` best documents that a filter leaves, by the cheaper of two ways.
 
     Where the filter leaves many, the best are looked at in blocks, each checked at once, until there are enough.
-    Where the blocks show that it leaves few, it is asked for all of them first, and only these are searched.
+    Where the blocks show that it leaves few, it is asked for all of them first, and only these are searched. Scores are
+    the same either way; what full text adds to the order is a share of the best match among what was searched.
     """
-    scores, ordered = _matched(index, embedder, text, kinds, None, min_score)
+    scores, ordered = _matched(index, embedder, text, kinds, None, min_score, MOST_CHECKED)
+    whole = len(ordered) < MOST_CHECKED
     kept: list[int] = []
     checked, block = 0, BLOCK
     while checked < len(ordered):
@@ -146,11 +149,13 @@ def _best_first(
             return scores, kept[:limit]
         # A half more than were seen, so that none so far does not mean never.
         expected = (limit - len(kept)) * checked / (len(kept) + 0.5)
-        if expected > MOST_CHECKED and checked < len(ordered):
-            scores, ordered = _matched(index, embedder, text, kinds, selection.chosen(index), min_score)
-            return scores, ordered[:limit]
+        if expected > MOST_CHECKED:
+            break
         block = min(max(int(expected * 1.5), BLOCK), LARGEST_BLOCK)
-    return scores, kept
+    if whole and checked >= len(ordered):
+        return scores, kept
+    scores, ordered = _matched(index, embedder, text, kinds, selection.chosen(index), min_score, limit)
+    return scores, ordered[:limit]
 
 
 def closest_of(scores: Iterable[float]) -> float:
@@ -195,13 +200,16 @@ def _matched(
     kinds: tuple[str, ...],
     chosen: str | None,
     min_score: float | None,
+    most: int | None = None,
 ) -> tuple[dict[int, float], list[int]]:
-    """Scores of the documents that a text finds, and these best first."""
+    """Scores of the documents that a text finds, and these best first; `most` are as many as are asked for."""
     words = content_words(text)
     lexical, complete = _full_text(index, words, kinds, chosen)
     least = FLOOR if min_score is None else min_score
     rescued = complete if min_score is None else ()
-    scores = similarities(index, embedder, text, kinds, chosen, at_least=least, also=rescued)
+    # Full text moves only what it found: of everything else, the nearest come first.
+    also = set(lexical) | set(rescued)
+    scores = similarities(index, embedder, text, kinds, chosen, at_least=least, also=also, most=most)
     if "entity" in kinds:
         named = _exactness(index, normal(text), words, lexical, kinds, chosen)
         meant = corrected(index, words)
@@ -259,10 +267,12 @@ def similarities(
     *,
     at_least: float = 0.0,
     also: Collection[int] = (),
+    most: int | None = None,
 ) -> dict[int, float]:
     """Calibrated similarity of the nearest passage of each embedded document of those kinds, by its id.
 
-    Only what reaches `at_least`, and the documents in `also`.
+    Only what reaches `at_least`, of that the `most` nearest (more where several are equally near), and the documents
+    in `also`.
     """
     import numpy as np
 
@@ -279,8 +289,10 @@ def similarities(
     # Passages of one document stand together.
     starts = np.flatnonzero(np.diff(ids, prepend=-1))
     similarity, ids = embedder.similarity(np.maximum.reduceat(cosine, starts)), ids[starts]
-    if at_least > 0:
+    if at_least > 0 or most is not None:
         wanted = similarity >= at_least
+        if most is not None and np.count_nonzero(wanted) > most:
+            wanted &= similarity >= np.partition(similarity, -most)[-most]
         if also:
             wanted |= np.isin(ids, np.fromiter(also, dtype=np.int64, count=len(also)))
         similarity, ids = similarity[wanted], ids[wanted]

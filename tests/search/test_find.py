@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from abi.errors import QuerySyntaxError, UsageError
 from abi.graph.oxigraph import OxigraphStore
 from abi.graph.rows import Rows
+from abi.search.documents import Document
 from abi.search.find import FLOOR, Hit, closest_of, find
 from abi.search.index import SearchIndex
 from abi.search.minilm import MiniLM
@@ -225,3 +226,61 @@ def test_the_json_shape(finder: Finder) -> None:
         "annotations": {},
         "source": "tools/distance.rq:3",
     }
+
+
+def many(count: int) -> SearchIndex:
+    """Tools that are about numbers; one in a hundred is rare, half of them are even."""
+    index = SearchIndex()
+    documents = []
+    for n in range(count):
+        about = f"Counts the invoices of customer number {n} that are overdue."
+        annotations = (("parity", "odd" if n % 2 else "even"), ("rare", "yes" if n % 100 == 7 else "no"))
+        documents.append(
+            Document(
+                f"{BASE}tool/t{n}",
+                "tool",
+                "sparql_query",
+                f"t{n}",
+                f"t{n}",
+                about,
+                "",
+                (about,),
+                annotations=annotations,
+            )
+        )
+    index.sync(documents, [], 1)
+    return index
+
+
+@pytest.mark.parametrize("block", [1, 8, 64])
+@pytest.mark.parametrize("most", [5, 50, 2_000])
+def test_both_ways_to_filter_find_the_same(
+    block: int, most: int, embedder: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("abi.search.find.BLOCK", block)
+    monkeypatch.setattr("abi.search.find.MOST_CHECKED", most)
+
+    def never(text: str) -> Rows:
+        raise AssertionError("annotations of records are in the index")
+
+    text = "unpaid bills, client by client"  # no word of theirs, so that nothing but similarity orders
+    with many(300) as index:
+        for predicate in ('parity = "even"', 'rare = "yes"', 'NOT parity = "even" AND NOT rare = "no"', 'rare = "x"'):
+            # `limit` 0 asks the filter first.
+            every = find(index, never, embedder, text, kind="tools", annotations=predicate, limit=0)
+            some = find(index, never, embedder, text, kind="tools", annotations=predicate, limit=4)
+            assert [h.score for h in some] == [h.score for h in every[:4]]
+            assert {h.iri for h in some} <= {h.iri for h in every}
+
+
+def test_a_pattern_is_checked_for_the_best_only(finder: Finder) -> None:
+    hits = finder.names("airports and routes", kind="tools", where="?record abi:name ?n", limit=1)
+    assert len(hits) == 1
+    assert len(finder.queries) == 1 and "VALUES ?record {" in finder.queries[0]
+
+
+def test_an_annotation_and_a_pattern_together(finder: Finder) -> None:
+    found = finder.names(
+        "flights between airports", kind="tools", annotations='domain = "travel"', where="?record abi:hasParameter ?p"
+    )
+    assert set(found) <= {"find_direct_routes", "find_indirect_routes", "distance"} and found
