@@ -8,8 +8,10 @@ from typing import Any
 
 from abi.records.record import Parameter, Record
 
-__all__ = ["ToolCard", "card_of_record", "card_of_schema"]
+__all__ = ["DERIVED", "ToolCard", "card_of_record", "card_of_schema"]
 
+DERIVED = "derived_from"
+"""The annotation of derived tools: the graph that they were derived from."""
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _JSON_TYPES = {"integer": "integer", "number": "double", "boolean": "boolean", "string": "string"}
 
@@ -26,6 +28,8 @@ class ToolCard:
     answer: str | None = None
     columns: tuple[str, ...] = ()
     kind: str = ""
+    derived: bool = False
+    """Whether the tool was made from what the graph holds, by `abi intents derive`."""
     extra: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
 
     @property
@@ -53,6 +57,7 @@ def card_of_record(record: Record, phrases: tuple[str, ...] = (), target: str | 
         answer=getattr(record, "answer", None),
         columns=_columns(query),
         kind=str(getattr(record, "kind", "")),
+        derived=DERIVED in record.annotations,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from abi.agents.cards import ToolCard
 from abi.agents.words import split_name
 
-__all__ = ["abilities", "answer_of", "refusal", "table"]
+__all__ = ["abilities", "answer_of", "answer_of_query", "refusal", "table"]
 
 _SHOWN_ROWS = 20
 _SHOWN_ABILITIES = 8
@@ -34,6 +34,25 @@ def answer_of(
         ((name, value),) = shown[0].items()
         return f"{call}: {_heading(name)} {value}."
     text = f"{call}:\n\n{table(shown)}"
+    if len(shown) > _SHOWN_ROWS:
+        text += f"\n\n{_SHOWN_ROWS} of {len(shown)} rows are shown."
+    if document.get("truncated"):
+        text += "\n\nThere are more rows than could be given back."
+    return text
+
+
+def answer_of_query(document: dict[str, Any], citations: Sequence[dict[str, str]]) -> str:
+    """The answer that the rows of a query give, whose columns say what they are."""
+    rows = document.get("rows")
+    if isinstance(rows, bool):
+        return "Yes." if rows else "No."
+    if not rows:
+        return "The graph holds nothing that fits the question."
+    shown = _readable(rows, {c["iri"]: c["label"] for c in citations})
+    if len(shown) == 1 and len(shown[0]) == 1:
+        ((name, value),) = shown[0].items()
+        return f"{_heading(name).capitalize()}: {value}."
+    text = table(shown)
     if len(shown) > _SHOWN_ROWS:
         text += f"\n\n{_SHOWN_ROWS} of {len(shown)} rows are shown."
     if document.get("truncated"):

@@ -18,15 +18,18 @@ from pydantic import PrivateAttr
 from abi.agents.asking import Asked, ask, ask_between, call, resume, say
 from abi.agents.cards import ToolCard, card_of_record, card_of_schema
 from abi.agents.choose import Chooser, Fit
-from abi.agents.compose import abilities, answer_of, refusal
+from abi.agents.compose import abilities, answer_of, answer_of_query, refusal
+from abi.agents.composer import Composed, Composer
 from abi.agents.fill import fill
 from abi.agents.handoff import REQUEST_HELP, HandoffTool
 from abi.agents.intents import Candidate, PhraseVectors
 from abi.agents.langchain_tools import CatalogTool
 from abi.agents.mentions import is_follow_up
+from abi.agents.query_graph import QUERY_GRAPH
 from abi.agents.reading import Reading, read
 from abi.agents.turn import is_question, text_of
 from abi.agents.world import World
+from abi.errors import AbiError
 
 __all__ = ["GroundedChatModel"]
 
@@ -48,6 +51,12 @@ class _Desk:
     def card(self, name: str) -> ToolCard | None:
         return next((c for c in self.cards if c.name == name), None)
 
+    @property
+    def graph_tool(self) -> str | None:
+        """What to call with a question about the data: queries, where tools were derived from it, or an agent."""
+        derived = next((c for c in self.cards if c.derived), None)
+        return None if derived is None else QUERY_GRAPH if derived.target == derived.name else derived.target
+
 
 class GroundedChatModel(BaseChatModel):
     """Chooses a tool, fills it from the message, asks where something is missing, answers from the rows.
@@ -61,6 +70,7 @@ class GroundedChatModel(BaseChatModel):
     mentions: Any
     _world: World = PrivateAttr()
     _chooser: Chooser = PrivateAttr()
+    _composer: Composer = PrivateAttr()
     _cards: dict[int, tuple[BaseTool, tuple[ToolCard, ...]]] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: Any, /) -> None:
@@ -68,6 +78,7 @@ class GroundedChatModel(BaseChatModel):
         vectors: PhraseVectors = self.vectors
         self._world = World(self.services)
         self._chooser = Chooser(vectors, self._world)
+        self._composer = Composer(self.services)
 
     @property
     def _llm_type(self) -> str:
@@ -143,12 +154,26 @@ class GroundedChatModel(BaseChatModel):
             return follow_up
         if _ABILITIES.search(request):
             return say(self._abilities(desk), grounded=None)
+        own = [f for f in fits if not f.card.derived and f.acceptable]
+        composed = None if own and (own[0].injected or not _asks_itself(desk)) else self._compose(request, desk)
+        if composed is not None and composed.query is not None and desk.graph_tool is not None:
+            inside = desk.graph_tool == QUERY_GRAPH
+            return call(desk.graph_tool, {"query": composed.query} if inside else {})
         bare = len(reading.entities) == 1 and all(w in reading.entities[0].text.split() for w, _, _ in reading.words)
         if bare and not injected and REQUEST_HELP not in desk.tools:
             return say(f"What do you want to know about {reading.text}? {self._abilities(desk)}", grounded=None)
         if fits and fits[0].acceptable:
             return self._take(fits[0], request)
-        return self._refuse(fits, reading, desk)
+        return self._refuse(fits, reading, desk, composed)
+
+    def _compose(self, request: str, desk: _Desk) -> Composed | None:
+        """A query of its own, where tools were derived from the graph; None where queries are not allowed here."""
+        if desk.graph_tool is None or not self.services.settings.agent_queries:
+            return None
+        try:
+            return self._composer.compose(request)
+        except AbiError:
+            return None
 
     def _take(self, fit: Fit, request: str) -> AIMessage:
         card, filling = fit.card, fit.filling
@@ -158,7 +183,9 @@ class GroundedChatModel(BaseChatModel):
             return ask(card, filling, request, self._world)
         return call(card.target, filling.arguments)
 
-    def _refuse(self, fits: Sequence[Fit], reading: Reading, desk: _Desk) -> AIMessage:
+    def _refuse(
+        self, fits: Sequence[Fit], reading: Reading, desk: _Desk, composed: Composed | None = None
+    ) -> AIMessage:
         if REQUEST_HELP in desk.tools:
             return call(REQUEST_HELP, {"reason": f"no tool fits: {reading.text}"})
         nearest = sorted(fits, key=lambda f: -f.similarity)
@@ -167,6 +194,10 @@ class GroundedChatModel(BaseChatModel):
             words = min((f.uncovered for f in nearest[:3]), key=len)
         strange = next((f for f in nearest if f.strange), None)
         names = [found.text for _, found in strange.filling.unknown] if strange is not None else []
+        if composed is not None and _asks_itself(desk):
+            words, names = list(composed.words) or words, []
+            if composed.choices:
+                return say(f"I am not sure what you mean: {', or '.join(composed.choices)}?", grounded=None)
         text = refusal(words, [f.card for f in nearest], desk.system.get("others", ()), names)
         return say(text, grounded=False, unanswered=True)
 
@@ -194,6 +225,10 @@ class GroundedChatModel(BaseChatModel):
         return call(card.target, filling.arguments)
 
     def _abilities(self, desk: _Desk) -> str:
+        if _asks_itself(desk):
+            listed = "\n".join(f"- {e}" for e in self._composer.examples())
+            if listed:
+                return f"You can ask me about what the graph holds, for example:\n{listed}"
         return abilities(desk.cards, desk.system.get("others", ())) or "I have no tools to answer with."
 
     def _answer(
@@ -211,6 +246,9 @@ class GroundedChatModel(BaseChatModel):
                     return ask_between(card, unclear, made.get(message.tool_call_id, {}), request)
                 parts.append(text_of(message))
                 grounded = False
+                continue
+            if message.name == QUERY_GRAPH:
+                parts.append(answer_of_query(artifact["document"], artifact.get("citations", [])))
                 continue
             parts.append(answer_of(card, artifact["document"], artifact.get("citations", []), artifact.get("answer")))
         return say("\n\n".join(parts), grounded=grounded)
@@ -232,7 +270,7 @@ class GroundedChatModel(BaseChatModel):
                 from dataclasses import replace
 
                 cards = tuple(replace(leaf, target=tool.name) for leaf in tool.leaves)
-            elif tool.name == REQUEST_HELP:
+            elif tool.name in (REQUEST_HELP, QUERY_GRAPH):
                 cards = ()
             else:
                 cards = (card_of_schema(tool.name, tool.description, tool.get_input_jsonschema()),)
@@ -240,3 +278,8 @@ class GroundedChatModel(BaseChatModel):
                 self._cards.clear()
             self._cards[id(tool)] = kept = (tool, cards)
         return kept[1]
+
+
+def _asks_itself(desk: _Desk) -> bool:
+    """Whether this agent answers about the data itself, and no agent under it does."""
+    return desk.graph_tool == QUERY_GRAPH
