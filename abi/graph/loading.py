@@ -50,11 +50,12 @@ class Loaded:
 
 
 def shipped_sources() -> list[SourceFile]:
-    """What every workspace's graph holds: abi's ontology and the tools of `sparql/tools`."""
+    """What every workspace's graph holds: abi's ontology, the tools of `sparql/tools`, the agents of `sparql/agents`."""
     files = [
         shipped("ontology", "abi.ttl"),
         shipped("ontology", "bfo.ttl"),
         *sorted(shipped("sparql", "tools").glob("*.rq")),
+        *sorted(shipped("sparql", "agents").glob("*.yaml")),
     ]
     sources = []
     for path in files:
