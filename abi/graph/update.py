@@ -20,7 +20,7 @@ from abi.findings import Finding
 from abi.graph.change import Change
 from abi.graph.guard import Operation, check_update
 from abi.graph.names import provenance_graph
-from abi.graph.oxigraph import OxigraphStore
+from abi.graph.oxigraph import OxigraphStore, data_of
 from abi.graph.store import BOOKKEEPING
 from abi.graph.tokens import Token
 from abi.graph.update_clauses import Clauses, operation_text, refuse_blanks
@@ -55,6 +55,10 @@ class UpdateReport:
     version: int = 0
     graphs: list[str] = field(default_factory=list)
     subjects: set[str] = field(default_factory=set)
+    added_quads: list[str] = field(default_factory=list)
+    """N-Quads lines of what would come and go, and the update that makes just that change; of a dry run only."""
+    removed_quads: list[str] = field(default_factory=list)
+    exact: str = ""
 
     def document(self) -> dict[str, Any]:
         findings = [f.document() for f in self.findings]
@@ -120,6 +124,10 @@ def apply_update(
         if dry_run:
             report.findings = gate.check(wanted)
             report.version = store.version()
+            report.added_quads = sorted(str(q) for q in net.added)
+            report.removed_quads = sorted(str(q) for q in net.removed)
+            blocks = (("DELETE", net.removed), ("INSERT", net.added))
+            report.exact = " ;\n".join(f"{word} {data_of(quads)}" for word, quads in blocks if quads)
         else:
             written = gate.write(wanted, mark_edited=gate.edited_graphs(net))
             report.findings, report.version = written.findings, written.version
@@ -326,6 +334,8 @@ class _Delta:
 
     def _targets(self, operation: Operation) -> list[str]:
         words = [t for t in operation.tokens[1:] if t.upper not in ("SILENT", "GRAPH")]
+        if len(words) != 1:
+            raise QuerySyntaxError(f"line {operation.line}: {operation.kind.upper()} takes one graph, DEFAULT or ALL")
         (target,) = words
         default = self._around.default_graph
         if target.upper in ("ALL", "NAMED"):
@@ -348,6 +358,8 @@ class _Delta:
 
     def _transfer(self, operation: Operation) -> tuple[list[ox.Quad], list[ox.Quad]]:
         words = [t for t in operation.tokens[1:] if t.upper not in ("SILENT", "GRAPH", "TO")]
+        if len(words) != 2:
+            raise QuerySyntaxError(f"line {operation.line}: {operation.kind.upper()} takes a graph, TO and another one")
         source, target = words
         default = self._around.default_graph
         into = default if target.upper == "DEFAULT" else _iri(operation, target)

@@ -32,11 +32,11 @@ class Clauses:
         while at < len(tokens):
             token = tokens[at]
             if token.upper == "WITH":
-                graph = tokens[at + 1]
+                graph = _at(operation, at + 1)
                 at += 2
             elif token.upper == "USING":
-                named = tokens[at + 1].upper == "NAMED"
-                iri = tokens[at + 2 if named else at + 1]
+                named = _at(operation, at + 1).upper == "NAMED"
+                iri = _at(operation, at + 2 if named else at + 1)
                 dataset.append(f"FROM {'NAMED ' if named else ''}{iri.text}")
                 at += 3 if named else 2
             elif token.text == "{":
@@ -46,10 +46,10 @@ class Clauses:
             else:
                 clause = token.upper or clause
                 at += 1
-        if operation.kind == "delete_where":
-            blocks["DELETE"] = blocks["WHERE"]
         if "WHERE" not in blocks:
             raise QuerySyntaxError(f"line {operation.line}: the update has no WHERE", hint="WHERE {} is always true.")
+        if operation.kind == "delete_where":
+            blocks["DELETE"] = blocks["WHERE"]
         return cls(graph, blocks.get("DELETE"), blocks.get("INSERT"), " ".join(dataset), blocks["WHERE"])
 
 
@@ -62,6 +62,12 @@ def refuse_blanks(operation: Operation, tokens: Sequence[Token]) -> None:
                 hint="Bind it to a variable in WHERE.",
                 details={"line": token.line, "column": token.column},
             )
+
+
+def _at(operation: Operation, index: int) -> Token:
+    if index >= len(operation.tokens):
+        raise QuerySyntaxError(f"line {operation.line}: the operation ends before it is whole")
+    return operation.tokens[index]
 
 
 def _closing(tokens: Sequence[Token], at: int) -> int:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abi.errors import Invalid, NotFound, QueryRefused, QuerySyntaxError, QueryTimeout, UsageError
+from abi.errors import AbiError, Invalid, NotFound, QueryRefused, QuerySyntaxError, QueryTimeout, UsageError
 from abi.files import shipped
 from abi.graph.gate import Gate
 from abi.graph.mapping import Names, provenance_quads, record_quads
@@ -304,3 +304,19 @@ def test_a_default_graph_and_a_dataset_from_the_request() -> None:
     for text in ("INSERT { GRAPH ex:n { ?s ex:r 1 } } USING ex:g WHERE { ?s ex:p ?o }", f"WITH ex:g {UPDATES[5][10:]}"):
         with pytest.raises(UsageError):
             do(text, one)
+
+
+_WORDS = (
+    "INSERT DELETE DATA WHERE WITH USING NAMED CLEAR DROP CREATE COPY MOVE ADD TO ALL DEFAULT SILENT GRAPH INTO LOAD "
+    "ex:g ex:h ?s _:b <urn:x> a 1 'x' { } { } ( ) [ ] . ; , PREFIX BASE OPTIONAL FILTER"
+).split(" ")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(_WORDS[:12]), st.lists(st.sampled_from(_WORDS), max_size=14))
+def test_whatever_is_no_update_is_refused_as_one(first: str, words: list[str]) -> None:
+    store, gate = made(START)
+    try:
+        run(store, gate, " ".join([first, *words]))
+    except AbiError:
+        assert content(store) == set(START)
