@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from abi.graph.oxigraph import OxigraphStore
     from abi.graph.rows import Rows
     from abi.graph.traces import TraceStore
+    from abi.graph.update import UpdateReport
     from abi.search.embedder import Embedder
     from abi.search.linker import Linker
     from abi.tools.runner import ToolResult
@@ -26,6 +27,7 @@ class AgentServices:
         self.settings = workspace.settings
         self.version: Callable[[], int] = workspace.version
         self.query: Callable[..., Rows] = workspace.sparql
+        self.update: Callable[..., UpdateReport] = workspace.update
         self.run: Callable[..., ToolResult] = workspace.run
         self.secret: Callable[[str], str] = workspace._secret
 

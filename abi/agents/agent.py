@@ -15,8 +15,9 @@ from uuid import uuid4
 
 from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
+from langgraph.types import Command
 
-from abi.agents import answering, calling, intent_agent
+from abi.agents import answering, approval, calling, intent_agent
 from abi.agents.crew import Crew, TurnContext
 from abi.agents.definition import ROOT, AgentDefinition, Definitions
 from abi.agents.intents import PhraseVectors
@@ -51,7 +52,9 @@ def build_graph() -> StateGraph[TurnState, TurnContext, TurnState, TurnState]:
     graph.add_node(
         "call_model", answering.call_model, destinations=("call_tools", "call_model", "map_intents", "finish")
     )
-    graph.add_node("call_tools", calling.call_tools, destinations=("call_model", "map_intents", "finish"))
+    graph.add_node("propose", approval.propose, destinations=("approve", "call_tools"))
+    graph.add_node("approve", approval.approve, destinations=("call_tools",))
+    graph.add_node("call_tools", calling.call_tools, destinations=("call_model", "propose", "map_intents", "finish"))
     graph.add_node("finish", answering.finish)
     graph.add_edge(START, "begin")
     return graph
@@ -62,6 +65,7 @@ class TurnOptions(TypedDict, total=False):
 
     model: str | None
     principal: str | None
+    may_write: bool
     stop: threading.Event | None
 
 
@@ -113,13 +117,17 @@ class AgentRuntime:
         *,
         model: str | None = None,
         principal: str | None = None,
+        may_write: bool = False,
         stop: threading.Event | None = None,
     ) -> Iterator[Event | TurnResult]:
         """Run one turn: events as they happen, the result last. Turns of one thread follow each other.
 
-        `principal` is who speaks, and whose the thread is; others never meet it. Raises StoreError where conversations
-        can no longer be kept: the turn is lost, and the thread goes on from the one before.
-        Once `stop` is set, or the iterator is closed, the model and the tools are given up; the thread stays usable.
+        `principal` is who speaks, and whose the thread is; others never meet it. `may_write`: they may change the
+        graph; agents that may too then propose changes, which the answer to the proposal approves. Once `stop` is set,
+        or the iterator is closed, the model and the tools are given up; the thread stays usable.
+
+        Raises StoreError where conversations can no longer be kept: the turn is lost, and the thread goes on from the
+        one before.
         """
         if not text.strip():
             raise UsageError("The message is empty.")
@@ -133,7 +141,7 @@ class AgentRuntime:
         settings = self.services.settings
         until = time.monotonic() + settings.agent_seconds
         context = TurnContext(
-            self.services, crew, self.models, self.mentions, root, model, stopped=stop.is_set, until=until
+            self.services, crew, self.models, self.mentions, root, model, may_write, stopped=stop.is_set, until=until
         )
         config: RunnableConfig = {
             "configurable": {"thread_id": key},
@@ -144,7 +152,7 @@ class AgentRuntime:
             started = datetime.now(UTC)
             state: dict[str, Any] = {}
             chunks = self._graph.stream(
-                {"messages": [HumanMessage(text)]},
+                self._input(text, config, crew),
                 config,
                 context=context,
                 stream_mode=["custom", "values"],
@@ -156,7 +164,7 @@ class AgentRuntime:
                         if mode == "custom":
                             yield Event(**cast(dict[str, Any], chunk))
                         else:
-                            state = cast(dict[str, Any], chunk)
+                            state = cast(dict[str, Any], chunk) if "turn" in chunk else state
             except GeneratorExit:  # nobody listens any more: the step that runs is told before it is waited for
                 stop.set()
                 raise
@@ -173,6 +181,15 @@ class AgentRuntime:
     def _thread(self, thread_id: str) -> _ThreadLock:
         with self._lock:
             return self._threads.setdefault(thread_id, _ThreadLock())
+
+    def _input(self, text: str, config: RunnableConfig, crew: Crew) -> Any:
+        """A message; where the thread waits for an approval, the answer to it."""
+        if crew.definitions.may_write:
+            with self._kept():
+                waiting = self._graph.get_state(config).next
+            if waiting == ("approve",):
+                return Command(resume=text)
+        return {"messages": [HumanMessage(text)]}
 
     @contextlib.contextmanager
     def _kept(self) -> Iterator[None]:
@@ -196,7 +213,7 @@ class AgentRuntime:
         shown = [{k: c[k] for k in ("intent", "target", "type", "score")} for c in candidates]
         needs = turn["needs"]
         if needs is not None:
-            needs = {k: v for k, v in needs.items() if k in ("argument", "tool", "choices")}
+            needs = {k: v for k, v in needs.items() if k in ("argument", "tool", "choices", "approval")}
         answer = "\n\n".join(a for a in dict.fromkeys(turn["answers"]) if a) or "There is no answer."
         return TurnResult(
             thread_id=thread_id,

@@ -17,6 +17,7 @@ from abi.agents.handoff import REQUEST_HELP
 from abi.agents.model_loop import OutOfTime, Stopped
 from abi.agents.query_graph import QUERY_GRAPH, QUERY_TRIES, QueryGraphTool
 from abi.agents.turn import TurnState, paired, text_of, this_turn
+from abi.agents.update_graph import UPDATE_GRAPH
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -146,6 +147,8 @@ def _withheld(context: TurnContext, path: list[str], turn: dict[str, Any], model
     without = {tool for tool, agent in handoffs.items() if agent in turn["helped"]}
     if len(path) == 1:
         without.add(REQUEST_HELP)
+    if not context.may_write or is_offline(model):
+        without.add(UPDATE_GRAPH)
     query = context.crew.member(path[-1]).tools.get(QUERY_GRAPH)
     if isinstance(query, QueryGraphTool):
         if is_offline(model) or turn.get("query_faults", 0) >= QUERY_TRIES:

@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import ValidationError
 
+from abi.agents.approval import undecided
 from abi.agents.asking_models import short
 from abi.agents.crew import TurnContext
 from abi.agents.definition import MAX_DEPTH
@@ -25,6 +26,7 @@ from abi.agents.langchain_tools import CONTENT_CHARACTERS, content_of, wrong_arg
 from abi.agents.model_loop import OutOfTime, Stopped
 from abi.agents.query_graph import QUERY_GRAPH, QUERY_TRIES
 from abi.agents.turn import TurnState, text_of
+from abi.agents.update_graph import UPDATE_GRAPH, UpdateGraphTool
 from abi.errors import AbiError, ToolFailed
 
 if TYPE_CHECKING:
@@ -43,9 +45,12 @@ def call_tools(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     call_message = state["messages"][-1]
     assert isinstance(call_message, AIMessage)
     member = context.crew.member(path[-1])
+    offered = {n: t for n, t in member.tools.items() if n != UPDATE_GRAPH or context.may_write or turn.get("decisions")}
+    if UPDATE_GRAPH in offered and undecided(call_message, turn) is not None:
+        return Command(update={"turn": turn}, goto="propose")
     moves, messages, kept_calls, direct = [], [], [], []
     for call in call_message.tool_calls:
-        tool = member.tools.get(call["name"])
+        tool = offered.get(call["name"])
         if isinstance(tool, HandoffTool) or (call["name"] == REQUEST_HELP and len(path) > 1):
             moves.append((call, tool))
             continue
@@ -53,7 +58,7 @@ def call_tools(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
         turn["steps"] += 1
         runtime.stream_writer({"type": "tool_usage", "agent": path[-1], "data": call["name"]})
         try:
-            message, document, citations = _run(tool, call, member.tools, context)
+            message, document, citations = _run(tool, call, offered, context, turn.get("decisions", {}))
         except Stopped:
             return stopped("", turn, path, messages)
         except OutOfTime:
@@ -115,7 +120,11 @@ def _move(
 
 
 def _run(
-    tool: BaseTool | None, call: Any, tools: dict[str, BaseTool], context: TurnContext
+    tool: BaseTool | None,
+    call: Any,
+    tools: dict[str, BaseTool],
+    context: TurnContext,
+    decisions: dict[str, dict[str, str]],
 ) -> tuple[ToolMessage, dict[str, Any] | None, list[dict[str, str]]]:
     """The message that tells the model of a call, the call's document, the entities that it cites."""
     name, arguments, call_id = call["name"], dict(call["args"]), call["id"] or call["name"]
@@ -129,11 +138,18 @@ def _run(
             given = str(arguments.pop("_malformed"))[:200]
             raise ToolFailed(f"The arguments of {name} are no JSON object: {given}")
         own = getattr(tool, "call", None)
+        if isinstance(tool, UpdateGraphTool):
+            decision = decisions[call["id"]]
+            if "refused" in decision:
+                raise ToolFailed(decision["refused"])
+            arguments = {"update": decision["exact"]}
+            found = tool.call(decision["exact"])  # waited for: a write is made whole or not at all
+            return _told(call_id, name, found)
         if own is None:
             result = run_within(lambda: tool.invoke(arguments), name, context)
             document = _document(name, arguments, result, (datetime.now(UTC) - started).total_seconds())
             return _message(call_id, name, document, [], None), document, []
-        found: ToolResult = run_within(lambda: own(arguments), name, context)
+        found = run_within(lambda: own(arguments), name, context)
     except AbiError as error:
         text = f"{error.message} {error.hint}".strip()
         artifact = error.document()
@@ -145,12 +161,18 @@ def _run(
         _log.warning("The tool %s failed: %s", name, error, exc_info=True)
         text, artifact = f"The tool {name} failed: {short(error)}", {"error": {"code": "tool_failed"}}
     else:
-        document = _called(found)
-        citations = [{"iri": iri, "label": label} for iri, label in found.citations]
-        return _message(call_id, name, document, citations, found.answer), document, citations
+        return _told(call_id, name, found)
     failed = _document(name, arguments, None, (datetime.now(UTC) - started).total_seconds())
     failed["error"] = text
     return ToolMessage(text, tool_call_id=call_id, name=name, status="error", artifact=artifact), failed, []
+
+
+def _told(
+    call_id: str, name: str, found: ToolResult
+) -> tuple[ToolMessage, dict[str, Any] | None, list[dict[str, str]]]:
+    document = _called(found)
+    citations = [{"iri": iri, "label": label} for iri, label in found.citations]
+    return _message(call_id, name, document, citations, found.answer), document, citations
 
 
 def run_within(function: Callable[[], Any], name: str, context: TurnContext) -> Any:

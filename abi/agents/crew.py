@@ -16,6 +16,7 @@ from abi.agents.handoff import REQUEST_HELP, HandoffTool, HelpTool, handoff_tool
 from abi.agents.intents import IntentIndex, PhraseVectors
 from abi.agents.langchain_tools import catalog_tool
 from abi.agents.query_graph import QUERY_GRAPH, QueryGraphTool
+from abi.agents.update_graph import UPDATE_GRAPH, UpdateGraphTool
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -84,6 +85,8 @@ class Crew:
             tools.setdefault(tool.name, tool)
         if self._services.settings.agent_queries:
             tools.setdefault(QUERY_GRAPH, self._query)
+        if definition.may_write:
+            tools.setdefault(UPDATE_GRAPH, UpdateGraphTool(services=self._services))
         tools[REQUEST_HELP] = HelpTool()
         return tools
 
@@ -110,6 +113,8 @@ class TurnContext:
     root: str
     model: str | None = None
     """A model asked for this turn only; else the agent's own, else the workspace's."""
+    may_write: bool = False
+    """Whether the person who speaks may change the graph."""
     stopped: Callable[[], bool] = lambda: False
     """Whether the person has stopped the turn."""
     until: float = math.inf

@@ -63,6 +63,7 @@ class AgentDefinition:
     thresholds: Thresholds = field(default_factory=Thresholds)
     sequential_supervisor: bool = False
     delegates_to_abi: bool = False
+    may_write: bool = False
     releases_turn_on: str | None = None
     missing: tuple[str, ...] = ()
 
@@ -99,6 +100,11 @@ class Definitions:
     def names(self) -> list[str]:
         """Names of all agents in the graph, sorted; without the root agent that abi adds."""
         return sorted(self._specifications)
+
+    @cached_property
+    def may_write(self) -> bool:
+        """Whether any agent may propose changes of the graph."""
+        return any(record.may_write for _, record in self._specifications.values())
 
     def find(self, name: str) -> str | None:
         """The agent's own name for a name in any case, a `agent/NAME` or an IRI; None where there is no such agent."""
@@ -188,6 +194,7 @@ class Definitions:
             thresholds=Thresholds(record.threshold, record.threshold_neighbor, record.direct_intent_score),
             sequential_supervisor=record.sequential_supervisor,
             delegates_to_abi=record.delegates_to_abi,
+            may_write=record.may_write,
             releases_turn_on=record.releases_turn_on,
             missing=tuple(missing),
         )

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from abi.graph.rows import Rows
     from abi.graph.store import GraphStore
     from abi.graph.traces import TraceStore
+    from abi.graph.update import UpdateReport
     from abi.search.embedder import Embedder
     from abi.search.linker import Mention
     from abi.settings import Settings
@@ -60,6 +61,10 @@ class Services(Protocol):
 
     def query(self, text: str, **limits: Any) -> Rows:
         """Rows of a SPARQL query over the graph, within the limits of the settings."""
+        ...
+
+    def update(self, text: str, *, dry_run: bool = False) -> UpdateReport:
+        """Change the graph by SPARQL Update through the gate, or see what would change."""
         ...
 
     def run(self, name: str, /, **arguments: Any) -> ToolResult:

@@ -334,9 +334,14 @@ def has_dataset_clause(text: str) -> bool:
         return True  # it will not parse, or it is no text of ours: the narrower reading
 
 
+def data_of(quads: Iterable[ox.Quad]) -> str:
+    """`DATA { ... }` of an INSERT or a DELETE."""
+    return "DATA " + _data_block(quads)
+
+
 def insert_data(quads: Iterable[ox.Quad]) -> str:
     """One INSERT DATA operation; blank nodes of one call stay the same nodes."""
-    return "INSERT DATA " + _data_block(quads)
+    return "INSERT " + data_of(quads)
 
 
 def _integer(term: object) -> int:

@@ -15,10 +15,13 @@ from langchain_core.runnables import Runnable
 
 from abi import models
 from abi.agents.agent import AgentRuntime
+from abi.files import shipped
+from abi.graph.gate import Gate
 from abi.graph.mapping import Names, record_quads
 from abi.graph.oxigraph import OxigraphStore
 from abi.graph.rows import Rows
 from abi.graph.traces import TraceStore
+from abi.graph.update import UpdateReport, apply_update
 from abi.records.record import AgentSpecification, Intent, Parameter, RawPrompt, Record, SparqlQuery, SystemPrompt
 from abi.search.embedder import Embedder, get_embedder
 from abi.search.find import find
@@ -159,6 +162,10 @@ class SmallServices:
 
     def query(self, text: str, **limits: Any) -> Rows:
         return self.store.query(text)
+
+    def update(self, text: str, *, dry_run: bool = False) -> UpdateReport:
+        gate = Gate(self.store, [shipped("shapes")], base=BASE)
+        return apply_update(self.store, gate, text, settings=self.settings, dry_run=dry_run)
 
     def find(self, kind: str | None = None, query: str | None = None, **options: Any) -> list[Any]:
         if self.index.version != self.store.version():
