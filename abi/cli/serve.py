@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -48,8 +50,8 @@ def serve(
 ) -> None:
     """Serve the workspace: REST, SPARQL and the Graph Store Protocol.
 
-    Without keys it listens on this machine only, and lets it read and chat; changes need a key (`abi key create`). While
-    it runs it alone writes to the graph; `.abi/server.json` tells where it is.
+    Without keys it listens on this machine only, and lets it read and chat; changes need a key (`abi key create`).
+    While it runs it alone writes to the graph; `.abi/server.json` tells where it is.
     """
     from abi.keys import Keys
 
@@ -91,9 +93,16 @@ def serve(
                 session.output.note(f"Serving {root} at {url} (Ctrl-C ends it)")
                 if not keys.exist():
                     session.output.note("There is no key: this machine may read and chat. `abi key create` makes one.")
-            Server(config).run(sockets=[listener])
+            # The server ends in good order, and then raises the signal once more.
+            signal.signal(signal.SIGTERM, _end)
+            with contextlib.suppress(KeyboardInterrupt):
+                Server(config).run(sockets=[listener])
         finally:
             place.unlink(missing_ok=True)
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(0)
 
 
 def _may_listen(host: str, keys: Keys, *, secure: bool) -> None:

@@ -29,10 +29,10 @@ def test_keys_are_made_listed_and_revoked(workspace: Path, run: Run) -> None:
 
 
 def test_it_does_not_listen_to_others_without_keys_and_tls(workspace: Path, run: Run) -> None:
-    refused = run("-C", workspace, "serve", "--host", "0.0.0.0", "--behind-proxy")  # noqa: S104
+    refused = run("-C", workspace, "serve", "--host", "0.0.0.0", "--behind-proxy")
     assert refused.code == 5 and "abi key create" in refused.err
     run("-C", workspace, "key", "create", "me", "--role", "admin")
-    refused = run("-C", workspace, "serve", "--host", "0.0.0.0")  # noqa: S104
+    refused = run("-C", workspace, "serve", "--host", "0.0.0.0")
     assert refused.code == 5 and "--behind-proxy" in refused.err
     assert run("-C", workspace, "serve", "--certificate", "x.pem").code == 2
     assert not (workspace / ".abi" / "server.json").exists()
