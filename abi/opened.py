@@ -149,7 +149,18 @@ class OpenedWorkspace:
         """Bring the search index up to the graph's version, vectors included."""
         with self._lock:
             self._index.refresh(store.query, self.settings, store.version(), subjects, since)
+            if self.catalog_version is not None:
+                self._borrow_vectors()
             self._index.embed(self.embedder)
+
+    def _borrow_vectors(self) -> None:
+        """A published version is searched with the vectors that the workspace's own index has of the same texts."""
+        from abi.search.index import SearchIndex
+
+        path = self.root / ".abi" / "search.sqlite"
+        if path.is_file():
+            with SearchIndex(path) as own:
+                self._index.borrow(own, self.embedder)
 
     def _gate(self, store: OxigraphStore) -> Gate:
         from abi.graph.gate import Gate

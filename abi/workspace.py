@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from abi.agent_services import AgentServices
     from abi.agents.agent import Agent, AgentRuntime, TurnOptions
-    from abi.agents.threads import Threads
     from abi.agents.derive import DeriveReport
+    from abi.agents.threads import Threads
     from abi.agents.turn import Event, TurnResult
     from abi.exchange.agentc_import import ImportReport
     from abi.exchange.formats import CatalogExport
@@ -351,6 +351,8 @@ class Workspace(OpenedWorkspace):
             report = publish(store, gate, self.root, self.settings, message=message, allow_dirty=allow_dirty)
             if store.version() != before:
                 self._follow(store, report.subjects, before)
+            if report.published:
+                self._index.keep_vectors()
             return report
 
     def versions(self) -> list[CatalogVersion]:

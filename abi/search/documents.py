@@ -75,6 +75,7 @@ _PLATFORM_TYPES = {
     terms.INTENT_SCOPE_CLASS,
     terms.INTENT_TYPE_CLASS,
     terms.OWL_ONTOLOGY,
+    terms.PUBLICATION,
     terms.SOURCE_FILE,
     terms.TOOL_PARAMETER,
     terms.TOOL_SELECTOR,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchIndex", "VectorTable"]
 
-SCHEMA = 1
+SCHEMA = 2
 _CACHED = 10_000
 """Entries of the cache; most are a number for a word that was searched for."""
 _WORTH_A_LOOK = 50
@@ -48,6 +48,7 @@ CREATE INDEX passages_document ON passages (document);
 CREATE INDEX passages_hash ON passages (hash);
 CREATE TABLE vectors (hash BLOB NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (hash, embedder))
   WITHOUT ROWID;
+CREATE TABLE kept (hash BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE classes (document INTEGER NOT NULL, class TEXT NOT NULL, PRIMARY KEY (document, class)) WITHOUT ROWID;
 CREATE INDEX classes_class ON classes (class);
 CREATE TABLE labels (
@@ -232,7 +233,9 @@ class SearchIndex:
             self._delete(connection, gone)
             self._insert(connection, fresh)
             if removed is None:
-                connection.execute("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM passages)")
+                connection.execute(
+                    "DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM passages UNION SELECT hash FROM kept)"
+                )
             connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
         return len(fresh) + len(gone) - len(before.keys() & {d.iri for d, _ in fresh})
 
@@ -314,6 +317,25 @@ class SearchIndex:
                 [(key, embedder.name, made[bytes(key)]) for key, _ in missing if bytes(key) in made],
             )
         return [row for row in missing if bytes(row[0]) not in made]
+
+    def keep_vectors(self) -> None:
+        """Keep the vectors of the present passages from now on, also when their documents are gone: a published version
+        is searched with them."""
+        with self._writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO kept SELECT DISTINCT hash FROM passages")
+
+    def borrow(self, other: SearchIndex, embedder: Embedder) -> int:
+        """Take the vectors of this index's passages that another one has. Gives how many."""
+        wanted = [row[0] for row in self.rows("SELECT DISTINCT hash FROM passages")]
+        found: list[tuple[bytes, str, bytes]] = []
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            sql = f"SELECT hash, embedder, vector FROM vectors WHERE embedder = ? AND hash IN ({marks})"  # noqa: S608
+            found += other.rows(sql, (embedder.name, *part))
+        with self._writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", found)
+        return len(found)
 
     # Reading
 

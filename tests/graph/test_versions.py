@@ -221,6 +221,30 @@ def test_a_version_shows_what_was(ws: Workspace) -> None:
     assert ws.find(name="twice").hits == []
 
 
+def test_a_version_is_searched_without_embedding_anything(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from abi.search.minilm import MiniLM
+
+    first = ws.publish().version
+    edit(ws, "tools/fruit.rq", "Fruit that", "Vegetables, too, that")
+    ws._index.rebuild(ws.store.query, ws.settings, ws.version())
+    texts: list[str] = []
+    embed = MiniLM.embed
+
+    def watched(self: MiniLM, given: list[str]) -> object:
+        texts.extend(given)
+        return embed(self, given)
+
+    monkeypatch.setattr(MiniLM, "embed", watched)
+    with Workspace.open(ws.root, version=first.version) as then:
+        assert then.find("tools", "pieces of fruit").hits
+    assert texts == ["pieces of fruit"]
+
+
+def test_a_publication_is_no_thing_of_the_domain(ws: Workspace) -> None:
+    ws.publish("apples")
+    assert not any("publication of" in hit.name for hit in ws.find("entities", "publication of version").hits)
+
+
 def test_versions_are_named_by_digits_commit_or_latest(ws: Workspace) -> None:
     commit = commit_all(ws.root)
     first = ws.publish().version
