@@ -43,7 +43,7 @@ def serving(root: Path, settings: str = "", *, keys: bool = True) -> Iterator[Se
     made = Keys(root)
     # Keys of one run: reading without a key is what tests of that want to see.
     given = {role: made.create(role, role) for role in ("reader", "writer", "admin")} if keys else {}
-    with Workspace.open(root) as workspace, socket.socket() as listener:
+    with Workspace.open(root) as workspace, socket.socket(proto=socket.IPPROTO_TCP) as listener:
         workspace.hold()
         listener.bind(("127.0.0.1", 0))
         log = io.StringIO()

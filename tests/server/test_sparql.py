@@ -155,3 +155,11 @@ def test_the_log_has_each_request_and_no_secret(served: Served, reader: httpx.Cl
     assert (mine["path"], mine["status"], mine["principal"]) == ("/sparql", 200, "reader")
     assert "canary" not in served.log.getvalue()
     assert not any(key in served.log.getvalue() for key in served.keys.values())
+
+
+def test_search_inside_of_a_query(reader: httpx.Client) -> None:
+    query = 'SELECT ?x { ?x ?p ?o ; abi:search "no such thing" } ORDER BY DESC(abi:similarity(?x, "no such thing"))'
+    answer = reader.get("/sparql", params={"query": query})
+    assert answer.status_code == 200 and answer.json()["results"]["bindings"] == []
+    wrong = reader.get("/sparql", params={"query": "SELECT ?x { ?x abi:search ?y }"})
+    assert wrong.status_code == 400 and "one text" in wrong.json()["error"]["message"]
