@@ -41,10 +41,15 @@ ORDER BY ?label LIMIT ?limit
 _PYTHON_FUNCTION = '''\
 from abi import tool
 
+# Every function marked with `tool` is a tool; all others are left alone. The file is read when it is indexed and runs
+# only when the tool is called, in a workspace that was trusted (`abi trust`).
 
-@tool
-def NAME(first: float, second: float = 1.0) -> float:
+
+@tool  # or @tool(name="another_name", description="...", annotations={"domain": "example"}); annotations are texts
+def NAME(first: float, second: float = 1.0) -> float:  # types are checked; pydantic models and dataclasses, too
     """The product of two numbers.
+
+    What is said here is how search and agents find the tool; the types and texts of its arguments go to them as well.
 
     Args:
         first: The number to start from.
@@ -108,7 +113,11 @@ _RAW_PROMPT = """\
 ---
 record_kind: raw_prompt
 name: NAME
-description: How to answer; the agents that use this prompt follow it.
+description: How to answer; the agents that use this prompt follow it.   # say when to use it: search goes by it
+# annotations: {domain: example}                                         # values are texts: "true", not true
+# tools:                                          # found in the catalog when the prompt is fetched
+#   - name: search_entities                       # by name
+#   - {query: describe an entity, limit: 2}       # by what they do; also annotations: 'domain = "example"'
 ---
 Answer from the graph only. Name what you found by its label, and say plainly when there is nothing.
 """
@@ -117,8 +126,12 @@ _JINJA_PROMPT = """\
 ---
 record_kind: jinja_prompt
 name: NAME
-description: Asks for one thing by its name.
-# The free variables of the template are its arguments.
+description: Asks for one thing by its name.      # say when to use it: search goes by it
+# The free variables of the template are its arguments; those that it only uses where they are defined are optional.
+# annotations: {domain: example}                  # values are texts: "true", not true
+# tools:                                          # found in the catalog when the prompt is fetched
+#   - name: search_entities                       # by name
+#   - {query: describe an entity, limit: 2}       # by what they do; also annotations: 'domain = "example"'
 ---
 Describe {{ thing }} from the graph{% if language is defined %}, in {{ language }}{% endif %}.
 """
