@@ -179,10 +179,10 @@ class _Maker:
         by = "" if len(path) > 1 else f"{self._lexicon.name(path[0].property)} "
         # Each end may be given: the template is asked in either direction.
         given = [
-            Parameter(name="the_start", description=f"only this {first}", value_class=start, required=False),
-            Parameter(name="the_end", description=f"only this {last}", value_class=end, required=False, position=1),
+            Parameter(name="start_is", description=f"only this {first}", value_class=start, required=False),
+            Parameter(name="end_is", description=f"only this {last}", value_class=end, required=False, position=1),
         ]
-        filters = ["#?the_start FILTER(?start = ?the_start)", "#?the_end FILTER(?end = ?the_end)"]
+        filters = ["#?start_is FILTER(?start = ?start_is)", "#?end_is FILTER(?end = ?end_is)"]
         body = "\n".join(f"  {x}" for x in [*lines, *filters, *names])
         self._add(
             f"{first} {by}{last}",

@@ -159,6 +159,8 @@ class GroundedChatModel(BaseChatModel):
         if composed is not None and composed.query is not None and desk.graph_tool is not None:
             inside = desk.graph_tool == QUERY_GRAPH
             return call(desk.graph_tool, {"query": composed.query} if inside else {})
+        if composed is not None:  # what was derived answers less exactly than the question is asked
+            fits = [f for f in fits if not f.card.derived]
         bare = len(reading.entities) == 1 and all(w in reading.entities[0].text.split() for w, _, _ in reading.words)
         if bare and not injected and REQUEST_HELP not in desk.tools:
             return say(f"What do you want to know about {reading.text}? {self._abilities(desk)}", grounded=None)
@@ -188,6 +190,8 @@ class GroundedChatModel(BaseChatModel):
     ) -> AIMessage:
         if REQUEST_HELP in desk.tools:
             return call(REQUEST_HELP, {"reason": f"no tool fits: {reading.text}"})
+        if composed is not None and composed.choices and _asks_itself(desk):
+            return say(f"I am not sure what you mean: {', or '.join(composed.choices)}?", grounded=None)
         nearest = sorted(fits, key=lambda f: -f.similarity)
         words = fits[0].uncovered if fits else []
         if fits:
@@ -196,8 +200,6 @@ class GroundedChatModel(BaseChatModel):
         names = [found.text for _, found in strange.filling.unknown] if strange is not None else []
         if composed is not None and _asks_itself(desk):
             words, names = list(composed.words) or words, []
-            if composed.choices:
-                return say(f"I am not sure what you mean: {', or '.join(composed.choices)}?", grounded=None)
         text = refusal(words, [f.card for f in nearest], desk.system.get("others", ()), names)
         return say(text, grounded=False, unanswered=True)
 

@@ -116,6 +116,10 @@ class Lexicon:
         rest = self._rest(ranked[0])
         return ranked[0] if len(ranked) == 1 or not set(rest) - VALUE_WORDS else None
 
+    def identifies(self, attribute: Attribute) -> bool:
+        """Whether a value is a number only by its form, and tells things apart: nobody adds such values up."""
+        return self._last(attribute) in IDENTIFYING
+
     def _last(self, attribute: Attribute) -> str:
         return (phrase_of(self.name(attribute.property)) or ("",))[-1]
 

@@ -13,6 +13,8 @@ _EXAMPLES = 8
 
 def plural(name: str) -> str:
     """The English plural of a class's name; good enough to be recognised."""
+    if name.endswith(("series", "species", "data")):
+        return name
     if name.endswith(("s", "x", "ch", "sh")):
         return name + "es"
     if name.endswith("y") and name[-2:-1] not in "aeiou":

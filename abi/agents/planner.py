@@ -267,6 +267,7 @@ class _Assembly:
                 near = [v for v in lifted if v[0] in self._mentioned] or lifted
                 spoken = [v for v in near if any(self._means(i, v) for i in self.items if i.kind == "mention")]
                 near = spoken or near
+                near = self._one_class(near)
                 if len({(c, p) for c, p, _ in near}) > 1:
                     names = [f"{self.lexicon.name(p)} of {self.lexicon.name(c)}" for c, p, _ in near]
                     raise NotUnderstood([item.text], list(dict.fromkeys(names)))
@@ -293,8 +294,16 @@ class _Assembly:
         for spoken in self._mentioned:
             if cls in schema.members.get(spoken, ()) and any(a.property == prop for a in schema.of(spoken)):
                 return spoken
-        over = [k for k, m in schema.members.items() if cls in m and any(a.property == prop for a in schema.of(k))]
-        return max(over, key=lambda k: (schema.classes.get(k, 0), k), default=cls)
+        return cls
+
+    def _one_class(self, values: list[tuple[str, str, Term]]) -> list[tuple[str, str, Term]]:
+        """One of several classes that bear a value by the same property: the one that all the others are under."""
+        members = self.lexicon.schema.members
+        classes = {c for c, _, _ in values}
+        if len({p for _, p, _ in values}) > 1 or len(classes) == 1:
+            return values
+        over = [c for c in classes if classes <= set(members.get(c, ()))]
+        return [v for v in values if v[0] == over[0]] if over else values
 
     def _means(self, item: Item, value: tuple[str, str, Term]) -> bool:
         return any(
@@ -413,7 +422,12 @@ class _Assembly:
         counted = self.individuals(target)
         if counted is None:
             return
-        if function in ("count", "most", "fewest"):
+        number = self.quantity(target) if counted.attribute is not None else None
+        summed = number.attribute if number is not None and function in ("count", "most", "fewest") else None
+        if number is not None and summed is not None and not self.lexicon.identifies(summed):
+            # How many pages, how many flights: where that is a number of the data, it is added up.
+            measure, name = Measure("sum", (number,)), f"total {self.lexicon.name(summed.property)}"
+        elif function in ("count", "most", "fewest"):
             measure = Measure("count", (counted,))
             name = f"number of {self.lexicon.name(counted.attribute.property if counted.attribute else counted.cls)}"
         else:

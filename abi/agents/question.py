@@ -117,7 +117,9 @@ def _item(tokens: Sequence[Token], at: int, lexicon: Lexicon, names: dict[Phrase
     for table, kind in ((COMPARISONS, "compare"), (OPERATIONS, "op")):
         for length in (3, 2, 1):
             op = table.get(tuple(words[:length])) if len(words) >= length else None
-            if op is not None and at + length >= end:
+            # `total number of flights` is a total, where the graph has a value called number of flights.
+            longer = any(_mention(tokens, at + k, lexicon, names)[0] > at + length for k in range(1, length))
+            if op is not None and at + length >= end and not longer:
                 last = tokens[at + length - 1]
                 return Item(kind, first.start, last.end, " ".join(words[:length]), op=op), at + length
     if end > at:

@@ -68,9 +68,9 @@ def test_a_list_is_filtered_by_value_and_by_range(derived: Workspace) -> None:
 
 
 def test_a_path_is_asked_in_either_direction(derived: Workspace) -> None:
-    by_author = derived.run("graph_book_written_by_author", the_end="Zola").result
+    by_author = derived.run("graph_book_written_by_author", end_is="Zola").result
     assert sorted(r["start_name"] for r in by_author) == ["Germinal", "Nana"]
-    (of_book,) = derived.run("graph_book_written_by_author", the_start="Emma").result
+    (of_book,) = derived.run("graph_book_written_by_author", start_is="Emma").result
     assert of_book["end_name"] == "Austen"
     counted = derived.run("graph_count_book_by_town").result
     assert [(r["name"], r["number"]) for r in counted] == [("Paris", 2), ("Steventon", 1)]

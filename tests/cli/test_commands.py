@@ -59,6 +59,7 @@ DOCUMENTS: dict[str, list[tuple[list[str], set[str], int]]] = {
         (["INSERT DATA { GRAPH <urn:g> { <urn:b> rdfs:label 'b' } }", "--dry-run"], {"added", "removed"}, 0),
     ],
     "vectors": [(["build"], {"built"}, 0)],
+    "intents": [(["derive"], {"intents", "tools", "graph"}, 0)],
     "load": [(["FILE.ttl", "--graph", "urn:loaded"], {"graph", "triples", "findings"}, 0)],
     "export": [
         (["--graph", "https://example.org/small/source/graph/fruit.ttl"], set(), 0),
