@@ -156,7 +156,7 @@ class AgentRuntime:
                 config,
                 context=context,
                 stream_mode=["custom", "values"],
-                durability=settings.durability,
+                durability=crew.definitions.agent(root).durability or settings.durability,
             )
             try:
                 with self._kept():

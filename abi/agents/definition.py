@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import quote
 
 from abi.agents.intents import AgentIntent, Thresholds
@@ -27,6 +27,8 @@ ROOT = "Abi"
 
 MAX_DEPTH = 8
 """Agents between the one that was asked and the one that answers, at most."""
+
+Durability = Literal["exit", "async", "sync"]
 
 _SMALL_TALK = (
     AgentIntent(
@@ -64,6 +66,8 @@ class AgentDefinition:
     sequential_supervisor: bool = False
     delegates_to_abi: bool = False
     may_write: bool = False
+    durability: Durability | None = None
+    """When its conversations are saved (the annotation `durability`); None: as the setting says."""
     releases_turn_on: str | None = None
     missing: tuple[str, ...] = ()
 
@@ -195,6 +199,7 @@ class Definitions:
             sequential_supervisor=record.sequential_supervisor,
             delegates_to_abi=record.delegates_to_abi,
             may_write=record.may_write,
+            durability=_durability(record),
             releases_turn_on=record.releases_turn_on,
             missing=tuple(missing),
         )
@@ -274,6 +279,14 @@ class Definitions:
 
 def _intent(record: Intent, iri: str = "") -> AgentIntent:
     return AgentIntent(record.name, tuple(record.values), record.type, record.target, record.scope, iri)
+
+
+def _durability(record: AgentSpecification) -> Durability | None:
+    given = record.annotations.get("durability")
+    if given is not None and given not in get_args(Durability):
+        _log.warning("The agent %s has a durability %r that is none of exit, async, sync.", record.name, given)
+        return None
+    return cast("Durability | None", given)
 
 
 def _last(reference: str) -> str:

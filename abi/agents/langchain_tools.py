@@ -50,7 +50,8 @@ class CatalogTool(StructuredTool):
 def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()) -> CatalogTool:
     """The LangChain tool of a record: content for the model, the ToolResult as artifact.
 
-    Called through LangChain, a tool that fails gives a message with what went wrong instead of raising.
+    The annotation `return_direct: true` makes what it gives the answer of a turn, unread by the model. Called through
+    LangChain, a tool that fails gives a message with what went wrong instead of raising.
     """
     from abi.tools.arguments import argument_model
 
@@ -72,6 +73,7 @@ def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()
         record=record,
         phrases=tuple(phrases),
         runner=services.run,
+        return_direct=record.annotations.get("return_direct", "").casefold() == "true",
     )
 
 

@@ -59,7 +59,12 @@ class ModelLoop:
         """
         pieces: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
+        running: list[asyncio.Task[None]] = []
+
         async def pump() -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            running.append(task)
             async for piece in model.astream(list(messages)):
                 pieces.put(piece)
 
@@ -73,10 +78,10 @@ class ModelLoop:
                 if text:
                     said(text)
         except Stopped:
-            future.cancel()
+            self._start(_break_off(running))
             raise Stopped(_text(whole)) from None
         except BaseException:
-            future.cancel()
+            self._start(_break_off(running))
             raise
         future.result()
         if whole is None:
@@ -121,6 +126,16 @@ class ModelLoop:
                 self._thread = threading.Thread(target=self._loop.run_forever, name="abi-models", daemon=True)
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+async def _break_off(running: list[asyncio.Task[None]]) -> None:
+    """Cancel until it has worked: `asyncio.wait_for`, which models use, can swallow a cancellation before Python 3.12."""
+    for task in running:
+        while not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=_LOOK)
+        if not task.cancelled():
+            task.exception()  # whatever it was, nobody waits for it any more
 
 
 def _text(message: Any) -> str:

@@ -51,6 +51,9 @@ def chat(
     model: Annotated[
         str | None, typer.Option("--model", metavar="PROVIDER:MODEL", help="The chat model; default: a setting.")
     ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let agents that may write propose changes; each asks for a yes.")
+    ] = False,
 ) -> None:
     """Talk with an agent: one turn with -m, else a conversation.
 
@@ -58,15 +61,15 @@ def chat(
     terminal each of its lines is a message, and with --json each answer is a JSON document on a line of its own.
     """
     session: Session = ctx.obj
-    with session.workspace(read_only=True) as workspace:
+    with session.workspace(read_only=not write) as workspace:
         if message is not None:
-            turn = workspace.chat(message, agent=agent, thread_id=thread, model=model).document()
+            turn = workspace.chat(message, agent=agent, thread_id=thread, model=model, may_write=write).document()
             if session.as_json:
                 session.output.document(turn)
             else:
                 print_turn(session.output, turn)
             return
-        _Conversation(session, workspace, agent, thread, model).run()
+        _Conversation(session, workspace, agent, thread, model, write).run()
 
 
 @contextmanager
@@ -92,13 +95,20 @@ def _stopped_by_ctrl_c() -> Iterator[threading.Event]:
 
 class _Conversation:
     def __init__(
-        self, session: Session, workspace: Workspace, agent: str | None, thread: str | None, model: str | None
+        self,
+        session: Session,
+        workspace: Workspace,
+        agent: str | None,
+        thread: str | None,
+        model: str | None,
+        write: bool = False,
     ) -> None:
         self.session = session
         self.workspace = workspace
         self.agent = agent
         self.thread = thread
         self.model = model
+        self.write = write
         self.last: dict[str, Any] | None = None
         self.streaming = False
 
@@ -126,7 +136,12 @@ class _Conversation:
         try:
             with _stopped_by_ctrl_c() as stop:
                 events = self.workspace.chat_stream(
-                    text, agent=self.agent, thread_id=self.thread, model=self.model, stop=stop
+                    text,
+                    agent=self.agent,
+                    thread_id=self.thread,
+                    model=self.model,
+                    may_write=self.write,
+                    stop=stop,
                 )
                 if self.streaming:
                     self.last = print_stream(output, events)

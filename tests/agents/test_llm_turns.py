@@ -18,7 +18,7 @@ from abi.errors import ToolFailed
 from abi.models import ModelEntry
 from abi.records.record import AgentSpecification
 
-from .conftest import BASE, FL, SmallServices
+from .conftest import BASE, DIRECT, FL, SmallServices
 from .openai_server import OpenAIServer, Step, calls, drips, fails, hangs, raw, says
 
 PILOT = AgentSpecification(
@@ -399,6 +399,23 @@ def test_common_prefixes_are_added(house: Start) -> None:
         or "not in the graph" in (there.sent()[-1]["content"])
     )
     assert "Nobody has declared" not in there.sent()[-1]["content"]
+
+
+def test_what_a_tool_gives_directly_is_the_answer(house: Start) -> None:
+    there = house(calls("quick_routes", origin="BOI"))
+    there.services.put(DIRECT.model_copy(update={"name": "quick_routes", "annotations": {"return_direct": "true"}}))
+    there.services.put(PILOT.model_copy(update={"tools": ["quick_routes"]}))
+    turn = there.ask()
+    assert turn.answer.startswith("2 airports can be reached directly from Boise Air Terminal: ")
+    assert turn.grounded is True
+    assert len(there.server.requests) == 1
+
+
+def test_a_tool_that_fails_is_not_given_directly(house: Start) -> None:
+    there = house(calls("quick_routes", origin="BOX"), says("There is none."))
+    there.services.put(DIRECT.model_copy(update={"name": "quick_routes", "annotations": {"return_direct": "true"}}))
+    there.services.put(PILOT.model_copy(update={"tools": ["quick_routes"]}))
+    assert there.ask().answer == "There is none."
 
 
 def test_queries_can_be_switched_off(house: Start) -> None:

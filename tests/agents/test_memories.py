@@ -15,7 +15,7 @@ from abi.agents.threads import ANYONE, split_key, thread_key
 from abi.errors import NotFound, StoreError, UsageError
 from abi.search.embedder import Embedder, get_embedder
 
-from .conftest import BASE, SmallServices
+from .conftest import BASE, ROUTES, SmallServices
 from .postgres_server import PostgresServer, missing
 
 Make = Callable[[], AgentRuntime]
@@ -140,6 +140,24 @@ def test_fifty_threads_at_once(runtime: AgentRuntime) -> None:
         thread.join()
     assert failed == []
     assert found == {n: BASE + places[n % 2] for n in range(50)}
+
+
+@pytest.mark.parametrize("durability", ["exit", "async", "sync"])
+def test_durability_is_chosen_by_agent(embedder: Embedder, tmp_path: Path, durability: str) -> None:
+    """What is saved while a turn still runs is all but the turn at its end."""
+    services = SmallServices(embedder, tmp_path)
+    services.put(ROUTES.model_copy(update={"annotations": {"durability": durability}}))
+    runtime = AgentRuntime(services)
+    saved: list[int] = []
+
+    def look(name: str, arguments: object) -> None:
+        saved.append(len(runtime.memory.thread_keys()))
+
+    services.run_hook = look
+    runtime.agent("route_finder").invoke("Direct flights from BOI", "t")
+    assert saved == [0] if durability == "exit" else durability == "async" or saved == [1]
+    assert runtime.threads.show("t")["turns"] == 1
+    runtime.close()
 
 
 @pytest.mark.parametrize("thread", ["t", "a~b", "~", "ü/x y", "x" * 200])
