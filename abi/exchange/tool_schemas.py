@@ -30,6 +30,9 @@ def argument_schema(record: Record) -> dict[str, Any]:
     for definition in schema.get("properties", {}).values():
         if isinstance(definition, dict):
             definition.pop("title", None)
+            # It says no more than that the argument may be left out, and with an enum it is no valid default.
+            if definition.get("default", ...) is None:
+                del definition["default"]
     return {"type": "object", "properties": {}, **schema}
 
 
