@@ -84,7 +84,9 @@ class Settings(BaseModel):
     query_seconds_cap: float = Field(
         default=60.0, gt=0, description="Longest time limit that a client may ask for, and that of an update."
     )
-    query_workers: int = Field(default=0, ge=0, description="Processes that answer short queries; 0: four for each core.")
+    query_workers: int = Field(
+        default=0, ge=0, description="Processes that answer short queries; 0: four for each core."
+    )
     query_queue: int = Field(default=64, ge=0, description="Queries that may wait for a process; more are refused.")
     query_staleness: float = Field(
         default=0.5, ge=0, description="Longest time for which a query may not see what another client has written."

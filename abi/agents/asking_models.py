@@ -89,6 +89,7 @@ def _streamed(context: TurnContext, bound: Any, messages: list[AnyMessage], tell
     rest = thoughts.rest()
     if rest:
         tell("token", rest)
+    assert isinstance(reply, AIMessage)
     return reply
 
 
@@ -116,6 +117,7 @@ def _sound(reply: Any) -> AIMessage:
     reply.invalid_tool_calls = []
     # What a stream leaves of the raw calls would be sent to the provider in place of those that were made sound.
     reply.additional_kwargs = {k: v for k, v in reply.additional_kwargs.items() if k != "tool_calls"}
+    assert isinstance(reply, AIMessage)
     return reply
 
 

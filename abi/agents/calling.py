@@ -48,7 +48,10 @@ def call_tools(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     offered = {n: t for n, t in member.tools.items() if n != UPDATE_GRAPH or context.may_write or turn.get("decisions")}
     if UPDATE_GRAPH in offered and undecided(call_message, turn) is not None:
         return Command(update={"turn": turn}, goto="propose")
-    moves, messages, kept_calls, direct = [], [], [], []
+    moves: list[tuple[Any, Any]] = []
+    messages: list[Any] = []
+    kept_calls: list[Any] = []
+    direct: list[Any] = []
     for call in call_message.tool_calls:
         tool = offered.get(call["name"])
         if isinstance(tool, HandoffTool) or (call["name"] == REQUEST_HELP and len(path) > 1):

@@ -67,6 +67,9 @@ class ThreadInfo:
         }
 
 
+Ids = list[str]
+
+
 class Threads:
     """The conversations of a workspace. Each verb takes the principal whose threads are meant: None those that were
     held without one, `ANYONE` all."""
@@ -105,11 +108,11 @@ class Threads:
         self._require_writing()
         self._memory.delete(self._key(thread_id, principal))
 
-    def prune(self, days: float, principal: str | None = ANYONE) -> list[str]:
+    def prune(self, days: float, principal: str | None = ANYONE) -> Ids:
         """Delete the threads in which nothing was said for so many days; gives their ids."""
         self._require_writing()
         before = datetime.now(UTC) - timedelta(days=days)
-        gone: list[str] = []
+        gone: Ids = []
         for key in self._keys(principal):
             state = self._state(key)
             if state is not None and state[1] < before:
@@ -121,7 +124,7 @@ class Threads:
         if self._read_only:
             raise Denied("The workspace was opened read-only.", hint="Open it without read_only to delete threads.")
 
-    def _keys(self, principal: str | None) -> list[str]:
+    def _keys(self, principal: str | None) -> Ids:
         keys = self._memory.thread_keys()
         return keys if principal == ANYONE else [k for k in keys if split_key(k)[0] == principal]
 
@@ -157,7 +160,8 @@ def _info(key: str, values: dict[str, Any], updated: datetime) -> ThreadInfo:
 
 
 def _message(message: Any) -> dict[str, Any]:
-    role = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}.get(type(message), message.type)
+    roles: dict[type[Any], str] = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}
+    role = roles.get(type(message), message.type)
     shown: dict[str, Any] = {"role": role, "text": text_of(message)}
     if message.name:
         shown["name"] = message.name

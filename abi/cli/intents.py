@@ -29,8 +29,8 @@ def intents(
 ) -> None:
     """Derive intents and tools from what the graph holds.
 
-    Intents and SPARQL templates are triples in a graph of their own, and KnowledgeGraphAgent has them. Made again when files are indexed or
-    loaded later, where schema or data have moved.
+    Intents and SPARQL templates are triples in a graph of their own, and KnowledgeGraphAgent has them. Made again when
+    files are indexed or loaded later, where schema or data have moved.
     """
     session: Session = ctx.obj
     if action != "derive":

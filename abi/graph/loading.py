@@ -50,7 +50,7 @@ class Loaded:
 
 
 def shipped_sources() -> list[SourceFile]:
-    """What every workspace's graph holds: abi's ontology, the tools of `sparql/tools`, the agents of `sparql/agents`."""
+    """What every workspace's graph holds: abi's ontology, and the tools and agents of `sparql/`."""
     files = [
         shipped("ontology", "abi.ttl"),
         shipped("ontology", "bfo.ttl"),

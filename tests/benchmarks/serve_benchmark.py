@@ -127,7 +127,8 @@ def main(count: int) -> int:
                 over += ratio > BOUNDS[name]
                 verdict = "ok" if ratio <= BOUNDS[name] else "OVER"
                 print(
-                    f"{name:6} oxigraph {their:8.2f} ms  abi {our:8.2f} ms  {ratio:5.2f}x  bound {BOUNDS[name]}x {verdict}"
+                    f"{name:6} oxigraph {their:8.2f} ms  abi {our:8.2f} ms  {ratio:5.2f}x  bound {BOUNDS[name]}x "
+                    f"{verdict}"
                 )
             over += our_start > 1.5
             print(f"start  oxigraph {their_start:8.2f} s   abi {our_start:8.2f} s   bound 1.5 s "

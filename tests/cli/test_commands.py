@@ -97,7 +97,8 @@ def test_json_is_one_document_and_nothing_else(
 
 
 def test_the_contract_covers_every_command() -> None:
-    told_elsewhere = {"demo", "completion", "diff"}  # the example has its own tests; a script is no document; needs a version
+    # The example has its own tests, a script is no document, a difference needs a version.
+    told_elsewhere = {"demo", "completion", "diff"}
     assert DOCUMENTS.keys() | told_elsewhere == COMMANDS.keys()
 
 
