@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["Entity", "Graph", "IRI", "Workspace", "tool"]  # noqa: RUF022 - plain order; a test compares
+__all__ = ["ChatModel", "EmbeddingModel", "Entity", "Graph", "IRI", "Workspace", "tool"]  # noqa: RUF022 - plain order; a test compares
 
 if TYPE_CHECKING:
+    from abi.agents.chat_model import ChatModel, EmbeddingModel
     from abi.records.decorator import tool
     from abi.records.entity import Entity
     from abi.tools.graph import IRI, Graph
     from abi.workspace import Workspace
 
 _HOMES = {
+    "ChatModel": "abi.agents.chat_model",
+    "EmbeddingModel": "abi.agents.chat_model",
     "Entity": "abi.records.entity",
     "Graph": "abi.tools.graph",
     "IRI": "abi.tools.graph",

@@ -129,7 +129,7 @@ class ModelLoop:
 
 
 async def _break_off(running: list[asyncio.Task[None]]) -> None:
-    """Cancel until it has worked: `asyncio.wait_for`, which models use, can swallow a cancellation before Python 3.12."""
+    """Cancel until it has worked: `asyncio.wait_for`, which models use, can swallow one cancellation before 3.12."""
     for task in running:
         while not task.done():
             task.cancel()
