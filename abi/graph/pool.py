@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from abi.errors import Busy, QueryTimeout, StoreError
 from abi.graph.nursery import Nursery
-from abi.graph.worker import MEMORY_BYTES, Document, QueryWorker
+from abi.graph.worker import MEMORY_BYTES, Document, QueryWorker, Steps
 from abi.settings import Settings
 
 if TYPE_CHECKING:
@@ -176,6 +176,27 @@ class WorkerPool:
             text,
         )
 
+    def begin(self, text: str, format: str, *, since: float = 0.0, cancel: Cancel, **given: Any) -> Steps | None:
+        """`document` in two steps, as `QueryWorker.begin`; None where it must be asked for by `document`."""
+        with self._free:
+            free = not self._closed and not self._waiting and self._short() < self.size
+            if not free or not self._idle or text in self._known_long:
+                return None
+            worker = self._idle[-1]
+            steps = worker.begin(text, format, staleness=self._staleness, since=since, **given)
+            if steps is None:
+                return None
+            lease = self._lent(self._idle.pop(), text, long=False)
+        return self._begun(steps, lease, cancel)
+
+    def _begun(self, steps: Steps, lease: _Lease, cancel: Cancel) -> Steps:
+        with self._returned(lease), self._told(lease):
+            cancel.begin(lease.worker.cancel)
+            try:
+                return (yield from steps)
+            finally:
+                cancel.done()
+
     def parse(
         self, data: bytes, syntax: str, *, base: str | None, seconds: float | None = None
     ) -> tuple[bytes, dict[str, str]]:
@@ -227,20 +248,32 @@ class WorkerPool:
             if cancel is not None:
                 cancel.begin(lease.worker.cancel)
             try:
-                return ask(lease.worker, max(0.05, limit - (time.monotonic() - started)))
-            except StoreError as error:
-                if lease.busy and not isinstance(error, QueryTimeout):
-                    raise _busy("Too many long queries are running; this one was ended to let the others be.") from None
-                raise
+                with self._told(lease):
+                    return ask(lease.worker, max(0.05, limit - (time.monotonic() - started)))
             finally:
                 if cancel is not None:
                     cancel.done()
 
     @contextmanager
+    def _told(self, lease: _Lease) -> Iterator[None]:
+        """Where a query was ended for the sake of others, that is said."""
+        try:
+            yield
+        except StoreError as error:
+            if lease.busy and not isinstance(error, QueryTimeout):
+                raise _busy("Too many long queries are running; this one was ended to let the others be.") from None
+            raise
+
+    @contextmanager
     def _lease(self, seconds: float, text: str = "") -> Iterator[_Lease]:
         lease = self._take(seconds, text)
-        try:
+        with self._returned(lease):
             yield lease
+
+    @contextmanager
+    def _returned(self, lease: _Lease) -> Iterator[None]:
+        try:
+            yield
         finally:
             with self._free:
                 self._leases.discard(lease)
@@ -270,12 +303,15 @@ class WorkerPool:
             long = text in self._known_long
             if long and self._long() >= self.long:
                 raise _busy("Too many long queries are running, and this one was long before.")
-            lease = _Lease(self._idle.pop() if self._idle else self._make(), text, long)
-            self._leases.add(lease)
-            if not self._looking:
-                self._looking = True
-                threading.Thread(target=self._look, name="abi-pool", daemon=True).start()
-            return lease
+            return self._lent(self._idle.pop() if self._idle else self._make(), text, long=long)
+
+    def _lent(self, worker: QueryWorker, text: str, *, long: bool) -> _Lease:
+        lease = _Lease(worker, text, long)
+        self._leases.add(lease)
+        if not self._looking:
+            self._looking = True
+            threading.Thread(target=self._look, name="abi-pool", daemon=True).start()
+        return lease
 
     def _short(self) -> int:
         return len(self._leases) - self._long()

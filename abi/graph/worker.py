@@ -15,10 +15,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from abi.errors import AbiError, NotAcceptable, QuerySyntaxError, QueryTimeout, StoreError
 from abi.graph import worker_process
@@ -28,7 +28,7 @@ from abi.graph.rows import Row, Rows, Term
 from abi.graph.store import GraphStore
 from abi.settings import PREFIXES, Settings
 
-__all__ = ["Document", "QueryWorker"]
+__all__ = ["Document", "QueryWorker", "Steps", "finish"]
 
 _AT = re.compile(r"error at (\d+):(\d+): ")
 _START_SECONDS = 60.0
@@ -47,6 +47,10 @@ class Document:
     truncated: bool
     data: bytes = b""
     file: Path | None = None
+
+
+Steps = Generator[int, None, Document]
+"""First a file's number, then the document."""
 
 
 class QueryWorker:
@@ -126,11 +130,59 @@ class QueryWorker:
         It may be that of a snapshot `staleness` seconds old, but not of one from before `since` (by the monotonic
         clock). Raises NotAcceptable where the format cannot hold the result.
         """
+        request = self._document(text, format, default_graphs, named_graphs, rows, bytes, base)
+        return _document(*self._work(request, seconds, staleness, since))
+
+    def begin(
+        self,
+        text: str,
+        format: str,
+        *,
+        default_graphs: Sequence[str] | None = None,
+        named_graphs: Sequence[str] | None = None,
+        seconds: float | None = None,
+        rows: int | None = None,
+        bytes: int | None = None,
+        base: str | None = None,
+        staleness: float = 0.0,
+        since: float = 0.0,
+    ) -> Steps | None:
+        """`document` in two steps: the first hands the query over and gives the file that its answer will be read from.
+
+        Neither blocks where that file has something to be read. None where the first would have to wait: for another
+        query, for the process to start or to look at the store again.
+        """
+        if not self._lock.acquire(blocking=False):
+            return None
+        if not self._is_ready(staleness, since):
+            self._lock.release()
+            return None
+        request = self._document(text, format, default_graphs, named_graphs, rows, bytes, base)
+        limit = Settings.default_of("query_seconds") if seconds is None else seconds
+        return self._begun(request, limit)
+
+    def _begun(self, request: dict[str, Any], limit: float) -> Steps:
+        """The lock is held already, and let go of at the end: it may be another thread that comes there."""
+        try:
+            request["seconds"] = limit
+            self.working_since = time.monotonic()
+            return _document(*(yield from self._asking(request, limit, limit)))
+        finally:
+            self.working_since = None
+            self._lock.release()
+
+    def _document(
+        self,
+        text: str,
+        format: str,
+        default_graphs: Sequence[str] | None,
+        named_graphs: Sequence[str] | None,
+        rows: int | None,
+        bytes: int | None,
+        base: str | None,
+    ) -> dict[str, Any]:
         request = _request(text, default_graphs, named_graphs, rows, bytes)
-        request |= {"format": format, "file": self._file(), "base": base}
-        reply, body = self._work(request, seconds, staleness, since)
-        file = reply.get("file")
-        return Document(reply["size"], reply["truncated"], body, Path(file) if file else None)
+        return request | {"format": format, "file": self._file(), "base": base}
 
     def parse(self, data: bytes, syntax: str, *, base: str | None, seconds: float) -> tuple[bytes, dict[str, str]]:
         """RDF from outside as N-Quads, with new names for its blank nodes, and the prefixes that it declared.
@@ -226,15 +278,23 @@ class QueryWorker:
 
     # All below is called with the lock held.
 
+    def _is_ready(self, staleness: float = 0.0, since: float = 0.0) -> bool:
+        if self._process is None or self._process.poll() is not None or self._seen is None:
+            return False
+        now = time.monotonic()
+        if since < self._looked and now - self._looked < staleness:
+            return True
+        if self._seen != self._store.signature():
+            return False
+        self._looked = now
+        return True
+
     def _ready(self, staleness: float = 0.0, since: float = 0.0) -> None:
+        if self._is_ready(staleness, since):
+            return
         alive = self._process is not None and self._process.poll() is None
         now = time.monotonic()
-        if alive and self._seen is not None and since < self._looked and now - self._looked < staleness:
-            return
         signature = self._store.signature()
-        if alive and self._seen is not None and self._seen == signature:
-            self._looked = now
-            return
         path: Path | None = getattr(self._store, "path", None)
         if path is not None:
             self._open({"path": str(path)}, alive=alive)
@@ -273,6 +333,11 @@ class QueryWorker:
 
     def _ask(self, request: dict[str, Any], seconds: float, said: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and wait for its reply; past `seconds` the process is killed. `said`: the limit to name."""
+        return finish(self._asking(request, seconds, said))
+
+    def _asking(
+        self, request: dict[str, Any], seconds: float, said: float
+    ) -> Generator[int, None, tuple[dict[str, Any], bytes]]:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None
         # The process keeps to the time itself while it makes rows; the kill is for when it makes none.
@@ -280,6 +345,7 @@ class QueryWorker:
         body = b""
         try:
             worker_process.send(process.stdin, request)
+            yield process.stdout.fileno()
             reply = worker_process.receive(process.stdout)
             if reply is not None and "size" in reply and "file" not in reply:
                 body = process.stdout.read(reply["size"])
@@ -315,6 +381,24 @@ class QueryWorker:
             if stream is not None:
                 with contextlib.suppress(OSError):  # what was still to be written has no reader any more
                     stream.close()
+
+
+_T = TypeVar("_T")
+
+
+def finish(steps: Generator[int, None, _T]) -> _T:
+    """The rest of what was begun, waiting where it must be waited."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: _T = end.value
+            return result
+
+
+def _document(reply: dict[str, Any], body: bytes) -> Document:
+    file = reply.get("file")
+    return Document(reply["size"], reply["truncated"], body, Path(file) if file else None)
 
 
 class _Watch:

@@ -58,6 +58,7 @@ def create_app(
     app.add_exception_handler(HTTPException, handle_http)
     app.add_exception_handler(RequestValidationError, handle_validation)
     # The last is the outermost.
+    app.add_middleware(sparql.Direct)
     app.add_middleware(Access, keys=service.keys, rate=settings.server_rate)
     text = settings.max_query_bytes * _FORM_GROWTH + 16 * 1024
     sizes = {"/sparql": text, "/update": text, "/store": settings.max_rdf_bytes}
