@@ -1,11 +1,13 @@
 """RDF files that people write or an editor saves: read with limits, faults as findings with their line.
 
-Oxigraph parses; what it would take badly is refused before it sees it: brackets, elements and objects nested deep
-enough to overrun its stack, and XML entities, which it expands without end. Remote contexts are never fetched.
+Oxigraph parses; what it would take badly is refused before it sees it: brackets, elements, objects and terms of a
+context nested deep enough to overrun its stack, and XML entities, which it expands without end. Remote contexts are
+never fetched.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["ParsedRdf", "parse_rdf", "parse_text", "subject_lines"]
 
 MAX_NESTING = 100
+MAX_CHAIN = 25
+"""Terms of a JSON-LD context that are each defined by the next; contexts nest, so the stack takes far more of them."""
 Parser = Callable[..., "tuple[bytes, dict[str, str]]"]
 _SYNTAX = {
     "turtle": "TURTLE",
@@ -184,17 +188,19 @@ _XML = re.compile(
     r"|<[^\s!?/<>](?:(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>)?",
     re.DOTALL,
 )
+_DOCTYPE = re.compile("<!doctype", re.IGNORECASE)
 _OPENING = frozenset({"[", "(", "{", "<<", "<<("})
 _CLOSING = frozenset({"]", ")", "}", ">>", ")>>"})
 
 
 def _bomb(text: str, row: Format, path: str) -> Finding | None:
     if row.name == "rdfxml":
-        at = text.find("<!DOCTYPE")
-        if at >= 0 and "<!ENTITY" in text:
+        # The parser takes the first word in any case, and expands what stands behind the second.
+        declared = _DOCTYPE.search(text)
+        if declared and "<!entity" in text.lower():
             return Finding(
                 path,
-                text.count("\n", 0, at) + 1,
+                text.count("\n", 0, declared.start()) + 1,
                 "",
                 "error",
                 "rdf-entities",
@@ -205,7 +211,8 @@ def _bomb(text: str, row: Format, path: str) -> Finding | None:
     if row.name in ("ntriples", "nquads") and "<<" not in text:
         return None
     pattern = _JSON if row.name == "jsonld" else _TURTLE
-    return _too_deep(text, path, (_step(m) for m in pattern.finditer(text)))
+    fault = _too_deep(text, path, (_step(m) for m in pattern.finditer(text)))
+    return fault or (_long_chain(text, path) if row.name == "jsonld" else None)
 
 
 def _step(match: re.Match[str]) -> tuple[int, int]:
@@ -230,6 +237,51 @@ def _too_deep(text: str, path: str, steps: Iterable[tuple[int, int]]) -> Finding
             message = f"it is nested more than {MAX_NESTING} deep"
             return Finding(path, line, "", "error", "rdf-too-deep", message, "Give the inner nodes IRIs of their own.")
     return None
+
+
+class _LongChain(Exception):
+    pass
+
+
+def _long_chain(text: str, path: str) -> Finding | None:
+    """A context's terms are resolved one inside the other. Any object may be a context, and may have a key twice."""
+    try:
+        json.loads(text, object_pairs_hook=_measure, parse_int=float)
+    except json.JSONDecodeError as error:
+        message = f"column {error.colno}: it does not parse as jsonld: {error.msg}"
+        return Finding(path, error.lineno, "", "error", "rdf-syntax", message, _MEND)
+    except _LongChain:
+        message = f"more than {MAX_CHAIN} terms of a context are each defined by the next"
+        return Finding(path, 1, "", "error", "rdf-too-deep", message, "Define terms by whole IRIs.")
+    return None
+
+
+class _Texts(list[str]):
+    """The texts of an object, in place of it."""
+
+
+def _measure(pairs: list[tuple[str, Any]]) -> _Texts:
+    """Raises _LongChain for an object that may be a context of too long a chain."""
+    following: dict[str, set[str]] = {key: set() for key, _ in pairs}
+    texts = _Texts()
+    for key, value in pairs:
+        words = [w for w in (value if isinstance(value, list) else [value]) if isinstance(w, str)]
+        if not isinstance(value, _Texts):
+            texts += words
+        for word in (key, *words):
+            following[key].update(w for w in (word, word.partition(":")[0]) if w in following and w != key)
+    ends = {key for key, others in following.items() if not others}
+    left = following.keys() - ends
+    for _ in range(MAX_CHAIN):
+        level = {key for key in left if following[key] <= ends}
+        ends |= level
+        left -= level
+        if not level:
+            break
+    # What is left comes before a longer chain, or leads into a circle, which the parser refuses at its end only.
+    if len(left) > MAX_CHAIN:
+        raise _LongChain
+    return texts
 
 
 # What must not be in a graph

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from abi.graph.rdf_source import MAX_NESTING, ParsedRdf, parse_rdf, parse_text, subject_lines
+from abi.graph.rdf_source import MAX_CHAIN, MAX_NESTING, ParsedRdf, parse_rdf, parse_text, subject_lines
 from abi.records.scan import SourceFile
 from abi.settings import Settings
 
@@ -66,6 +66,7 @@ def test_prefixes_and_graphs_are_kept() -> None:
         ("jsonld", "{\n\n!", "rdf-syntax", 3),
         ("rdfxml", XML + "<e:a", "rdf-syntax", 0),
         ("rdfxml", '<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a "b">]>' + XML + "</rdf:RDF>", "rdf-entities", 2),
+        ("rdfxml", '<!DocType x [<!ENTITY a "b">]>' + XML + "</rdf:RDF>", "rdf-entities", 1),
         ("turtle", "@prefix e: <http://e/> . e:a e:b <<( e:a e:b e:c )>> .", "rdf-triple-term", 0),
         ("trig", "@prefix e: <http://e/> . e:g { e:a e:p 1 }", "rdf-graph", 0),
         ("turtle", "@prefix e: <http://e/> .\ne:a e:p 'é' .".encode("latin-1"), "rdf-encoding", 2),
@@ -80,6 +81,37 @@ def test_prefixes_and_graphs_are_kept() -> None:
 )  # fmt: skip
 def test_bad_files(format: str, text: str | bytes, code: str, line: int) -> None:
     assert fault(read(text, format)) == (code, line)
+
+
+def chained(times: int, define: str, last: str) -> str:
+    terms = [define.replace("%", str(n)).replace("#", str(n + 1)) for n in range(times)]
+    return '{"@context": {' + ", ".join([*terms, last]) + '}, "@id": "http://e/a", "http://e/p": "x"}'
+
+
+@pytest.mark.parametrize(
+    "define",
+    [
+        '"t%": "t#"',
+        '"t%": "t#:x"',
+        '"t%": {"@id": "t#"}',
+        '"t%": {"@id": "http://e/t", "@type": "t#:x"}',
+        '"t%": {"@reverse": "t#"}',
+        '"t%": "http://e/t", "t%": "t#"',
+        '"t%": "\\u0074#"',
+    ],
+)
+def test_chains_of_terms_in_a_context_end(define: str) -> None:
+    """Resolved one inside the other, some thousands of them overrun the stack: the process is gone, with no error."""
+    for times in (3 * MAX_CHAIN, 20_000):
+        for last in (f'"t{times}": "http://e/t"', f'"t{times}": "t0"', f'"t{times}": "x", "x": "t{times}"'):
+            assert fault(read(chained(times, define, last), "jsonld")) == ("rdf-too-deep", 1)
+    assert read(chained(3, define, '"t3": "http://e/t"'), "jsonld").findings == []
+
+
+def test_a_wide_context_and_data_that_names_its_own_keys_are_no_chains() -> None:
+    wide = ", ".join(f'"t{n}": "e:t{n}"' for n in range(5_000))
+    text = '{"@context": {"e": "http://e/", ' + wide + '}, "@id": "e:a", "t1": "t2", "t2": ["t3", "t1"], "t3": "t3"}'
+    assert read(text, "jsonld").findings == []
 
 
 def test_brackets_in_texts_comments_and_iris_are_no_nesting() -> None:
