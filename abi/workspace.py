@@ -10,8 +10,9 @@ write hold the graph's lock for just as long as they write.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,7 @@ class Workspace(OpenedWorkspace):
 
         root = make_example(Path(path)).root
         trust(root)
-        with cls(root) as workspace:
+        with _undone_on_failure(root), cls(root) as workspace:
             report = workspace.index(progress=progress)
             if not report.written:
                 raise Invalid("The example workspace does not conform.", report.findings)
@@ -305,6 +306,12 @@ class Workspace(OpenedWorkspace):
         from abi.graph.loads import export
 
         return export(self.store, self.settings, graph=graph, source=source, format=format)
+
+    def has_edits_to_write(self, source: str) -> bool:
+        """Whether there is anything to write back to a source file. Raises Invalid where that would lose something."""
+        from abi.graph.loads import has_edits_to_write
+
+        return has_edits_to_write(self.store, self.root, source)
 
     def export_catalog(self, format: str, *, annotations: str | None = None) -> CatalogExport:
         """The catalog for other programs: agentc-tools, agentc-prompts, mcp, openai-tools or openapi.
@@ -642,3 +649,13 @@ class Workspace(OpenedWorkspace):
         from abi.agents.agent import AgentRuntime
 
         return AgentRuntime(self._services)
+
+
+@contextmanager
+def _undone_on_failure(root: Path) -> Iterator[None]:
+    """A folder that was just made goes again where what was to be done in it failed, so that it can be tried again."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(root, ignore_errors=True)
+        raise

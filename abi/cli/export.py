@@ -56,7 +56,8 @@ def export(
     prompts.json. Each tool comes with the schema of its arguments.
 
     Without --format the ending of FILE decides. `--source PATH` alone writes edits made in the graph back to the
-    file they belong to.
+    file they belong to, in abi's own order and without the comments that stood there; not where the file was changed
+    as well.
     """
     session: Session = ctx.obj
     if graph and source:
@@ -74,6 +75,12 @@ def export(
             exported = workspace.export_catalog(format, annotations=annotations)
             session.output.findings(exported.findings)
             _give(session, target, exported.data)
+            return
+        if source and out is None and not workspace.has_edits_to_write(source):
+            if session.as_json:
+                session.output.document({"path": str(target), "bytes": 0})
+            else:
+                session.output.note(f"{source} is as its graph: nothing was written.")
             return
         if format is None:
             format = target.suffix.lstrip(".") if target else ("jsonld" if session.as_json else None)

@@ -158,7 +158,7 @@ _AGENT = """\
 record_kind: agent
 name: NAME
 description: Finds and describes what the graph holds.
-system_prompt: Answer from the graph only.     # or {prompt: NAME_OF_A_PROMPT}
+system_prompt: Answer from the graph only.     # or {prompt: a_prompt}
 tools: [search_entities, describe_entity]
 agents: []                                     # agents it may hand over to
 intents:                                       # phrases that lead straight to a tool, to an agent or to a reply

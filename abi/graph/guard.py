@@ -129,6 +129,15 @@ def _check_query(text: str, limits: _Limits, prefixes: tuple[tuple[str, str], ..
                 details=_where(head),
             )
         _wrong(head, f"a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not with `{head.text[:40]}`")
+    if prefixes:  # without them it is not known which prefixes the store declares itself
+        for token in tokens[first:]:
+            if token.kind == "pname" and token.text.partition(":")[0] not in declared:
+                name = token.text.partition(":")[0]
+                raise QuerySyntaxError(
+                    f"line {token.line}, column {token.column}: the prefix {name}: is not declared.",
+                    hint="Add it to `prefixes` in abi.yaml, or begin the query with a PREFIX line.",
+                    details=_where(token),
+                )
     has_dataset = _check_dataset(tokens[first:], ("FROM",), declared)
     variables = tuple(sorted({t.name for t in tokens if t.kind == "var"}))
     return Verdict(form, variables, has_dataset)

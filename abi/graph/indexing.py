@@ -190,6 +190,7 @@ class Indexer:
                 continue
             if edited and not restore:
                 plan.edited.append(path)
+                plan.findings.append(_gone_but_edited(path))
             else:
                 plan.gone.append(graph)
         for loaded in plan.loaded:
@@ -293,6 +294,11 @@ _LINE = ox.NamedNode(terms.LINE)
 _PATH = ox.NamedNode(terms.PATH)
 _TYPE = ox.NamedNode(terms.RDF_TYPE)
 _RECORD_CLASSES = set(KIND_CLASSES.values())
+
+
+def _gone_but_edited(path: str) -> Finding:
+    message = "The file is gone, but its graph was edited since, so what it held is kept."
+    return Finding(path, 0, "", "warning", "edited-gone", message, "`abi index --restore` removes it.")
 
 
 def _settings_file(root: Path) -> list[SourceFile]:

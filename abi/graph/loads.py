@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from abi.errors import NotFound, Unreadable, Unsupported, UsageError
+from abi.errors import Invalid, NotFound, Unreadable, Unsupported, UsageError
 from abi.findings import Finding, has_errors
 from abi.graph.catalog import Catalog, iri_term
 from abi.graph.change import Change
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from abi.graph.gate import Gate
     from abi.graph.oxigraph import OxigraphStore
 
-__all__ = ["LoadReport", "export", "load_files"]
+__all__ = ["LoadReport", "export", "has_edits_to_write", "load_files"]
 
 
 @dataclass(slots=True)
@@ -94,6 +95,28 @@ def load_files(
     return report
 
 
+def has_edits_to_write(store: OxigraphStore, root: Path, source: str) -> bool:
+    """Whether the graph of a source was edited since its file was read.
+
+    Raises NotFound for no source, Invalid where the file was changed since, too: to write the graph would lose that.
+    """
+    known = Catalog(store).sources()
+    if source not in known:
+        raise _no_source(source)
+    _, digest, edited = known[source]
+    file = root / source
+    if edited and file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+        raise Invalid(
+            f"Both {source} and its graph were changed since the file was read; writing would lose the file's changes.",
+            hint="Compare with `abi export --source PATH -o OTHER`; `abi index --restore` drops the graph's changes.",
+        )
+    return edited
+
+
+def _no_source(source: str) -> NotFound:
+    return NotFound(f"{source} is no indexed source.", hint="Paths are relative to the workspace, as in `abi ls`.")
+
+
 def export(
     store: OxigraphStore,
     settings: Settings,
@@ -110,9 +133,7 @@ def export(
     if source is not None:
         known = Catalog(store).sources()
         if source not in known:
-            raise NotFound(
-                f"{source} is no indexed source.", hint="Paths are relative to the workspace, as in `abi ls`."
-            )
+            raise _no_source(source)
         graph = known[source][0]
         suffix = PurePosixPath(source).suffix.lower()
         if format is None and suffix in RDF_SUFFIXES:

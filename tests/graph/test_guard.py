@@ -6,7 +6,10 @@ from abi.errors import QueryRefused, QuerySyntaxError
 from abi.graph.guard import check_query, check_update
 from abi.settings import Settings
 
-SETTINGS = Settings(base_iri="https://example.org/w/", prefixes={"f": "file:///data/"})
+SETTINGS = Settings(
+    base_iri="https://example.org/w/",
+    prefixes={"f": "file:///data/", "service": "https://s.example/", "x": "https://x.example/"},
+)
 
 
 @pytest.mark.parametrize(
@@ -129,3 +132,9 @@ def test_no_operation() -> None:
 def test_refused_updates(text: str) -> None:
     with pytest.raises((QueryRefused, QuerySyntaxError)):
         check_update(text, SETTINGS)
+
+
+def test_an_undeclared_prefix_is_named() -> None:
+    with pytest.raises(QuerySyntaxError, match="the prefix eg: is not declared") as error:
+        check_query("SELECT * WHERE { ?s a eg:Thing }", SETTINGS, {"ex": "https://example.org/"})
+    assert error.value.details["column"] == 23

@@ -318,3 +318,17 @@ def test_an_index_beside_an_open_reader(ws: Workspace) -> None:
         put(ws.root, "tools/three.rq", TOOL.format(name="three", description="The third tool."))
         ws.index()
         assert names(reader, "tools") == {"one", "two", "three"}
+
+
+def test_a_file_that_was_changed_as_well_is_not_written_over(ws: Workspace) -> None:
+    from abi.errors import Invalid
+
+    ws.index()
+    source = "tools/two.rq"
+    assert not ws.has_edits_to_write(source)
+    two, graph = "<https://example.org/t/tool/two>", "<https://example.org/t/source/tools/two.rq>"
+    ws.update(f'INSERT DATA {{ GRAPH {graph} {{ {two} skos:altLabel "the other" }} }}')
+    assert ws.has_edits_to_write(source)
+    put(ws.root, source, TOOL.format(name="two", description="In the file."))
+    with pytest.raises(Invalid, match="lose"):
+        ws.has_edits_to_write(source)
