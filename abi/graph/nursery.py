@@ -33,7 +33,7 @@ class Child:
         self._handle = os.pidfd_open(pid)
 
     def poll(self) -> int | None:
-        if self.returncode is None and select.select([self._handle], [], [], 0)[0]:
+        if self.returncode is None and self._has_ended(0):
             self._ended()
         return self.returncode
 
@@ -44,9 +44,14 @@ class Child:
 
     def wait(self) -> int:
         if self.returncode is None:
-            select.select([self._handle], [], [], _WAIT)
+            self._has_ended(_WAIT)
             self._ended()
         return self.returncode or 0
+
+    def _has_ended(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._handle, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def _ended(self) -> None:
         self.returncode = -signal.SIGKILL  # its own parent has taken the true one
