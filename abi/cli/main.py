@@ -46,7 +46,9 @@ COMMANDS: dict[str, Entry] = {
     "load": Entry("Files and graph", "Load RDF files into the graph, through the gate."),
     "intents": Entry("Files and graph", "Derive intents and tools from what the graph holds."),
     "update": Entry("Files and graph", "Change the graph by SPARQL Update, through the gate."),
-    "export": Entry("Files and graph", "Write the graph out, in any RDF syntax."),
+    "export": Entry(
+        "Files and graph", "Write the graph out in any RDF syntax, or the catalog in the format of another program."
+    ),
     "publish": Entry("Versions", "Write what the graph holds as an immutable version."),
     "versions": Entry("Versions", "List the published versions."),
     "diff": Entry("Versions", "Show what changed between versions, by record, then by field."),
