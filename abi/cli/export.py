@@ -49,8 +49,9 @@ def export(
     ] = None,
     version: AtVersion = None,
 ) -> None:
-    """Write the graph out in any RDF syntax, or the catalog in the format of another program.
+    """Write out the graph, or the catalog for another program.
 
+    The graph comes in any RDF syntax, the catalog in one of the formats of other programs.
     openapi: a document with an operation for each tool, as abi serve answers it. mcp: what tools/list and prompts/list
     give. openai-tools: the tools of chat completions. agentc-tools, agentc-prompts: Agent Catalog's tools.json and
     prompts.json. Each tool comes with the schema of its arguments.

@@ -48,7 +48,7 @@ def serve(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Write no line for each request to stderr.")] = False,
 ) -> None:
-    """Serve the workspace: REST, SPARQL and the Graph Store Protocol.
+    """Serve the workspace over HTTP: SPARQL and graphs.
 
     Without keys it listens on this machine only, and lets it read and chat; changes need a key (`abi key create`).
     While it runs it alone writes to the graph; `.abi/server.json` tells where it is.
