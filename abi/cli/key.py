@@ -35,7 +35,7 @@ def key(
         RoleName | None, typer.Option("--role", help="What it may do: reader, writer or admin.", show_choices=False)
     ] = None,
 ) -> None:
-    """Make, list and revoke the keys with which `abi serve` can be called.
+    """Make, list and revoke the keys of a server.
 
     A reader asks and chats, a writer changes the graph, an admin may do everything. A key is shown once: only its hash
     is kept, in `.abi/keys.json`. A running server knows at once.

@@ -60,8 +60,8 @@ COMMANDS: dict[str, Entry] = {
     "status": Entry("Look", "Show what the graph holds, and which graphs were edited."),
     "settings": Entry("Look", "Show every setting and where its value came from."),
     "doctor": Entry("Look", "Find what is wrong with this workspace and how to mend it."),
-    "threads": Entry("Look", "Look after the conversations: list, show, export, delete or prune them."),
-    "key": Entry("Set up", "Make, list and revoke the keys with which `abi serve` can be called."),
+    "threads": Entry("Look", "List, show, export, delete or prune conversations."),
+    "key": Entry("Set up", "Make, list and revoke the keys of a server."),
     "trust": Entry("Set up", "Let this workspace's Python run."),
     "completion": Entry("Set up", "Print the completion script of a shell."),
 }

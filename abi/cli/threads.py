@@ -37,7 +37,7 @@ def threads(
     ] = 90,
     limit: Annotated[int, typer.Option("--limit", min=1, help="With list: so many at most.")] = 50,
 ) -> None:
-    """Look after the conversations: list, show, export, delete or prune them.
+    """List, show, export, delete or prune conversations.
 
     Export writes one JSON document a line. The traces of turns are kept apart, for trace_days.
     """
