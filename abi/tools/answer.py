@@ -5,8 +5,7 @@
 
 Variables: `rows` (each value prints itself, an IRI its label; `.label`, `.iri`, `.value`), `row_count`, `truncated`,
 `result` (true or false, of an ASK; what a function gave), and each argument. There are no calls, assignments, imports
-or macros, no arithmetic that multiplies, and filters are those of `FILTERS`; that bounds time and size, and the text
-has a limit too.
+or macros, no arithmetic that multiplies, and filters are those of `FILTERS`; time and size are bounded besides.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from abi.errors import ToolFailed
 from abi.findings import Finding
 from abi.graph.rows import Rows, Term
+from abi.tools.answer_bounds import bound_filters, bounded, deadline
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -149,8 +149,6 @@ def render_answer(
     gave. Raises ToolFailed where the template cannot be applied to these rows, or gives more than MAX_ANSWER
     characters.
     """
-    from jinja2 import TemplateError
-
     context: dict[str, Any] = dict.fromkeys(names, _NOTHING)
     context |= {name: shown(term, labels) for name, term in arguments.items()}
     context |= {
@@ -159,17 +157,21 @@ def render_answer(
         "truncated": rows.truncated,
         "result": rows.boolean if result is None else result,
     }
+    context |= deadline()
+    compiled = _compiled(template)
     parts: list[str] = []
     size = 0
     try:
-        for part in _compiled(template).generate(context):
+        for part in compiled.generate(context):
             size += len(part)
             if size > MAX_ANSWER:
                 raise ToolFailed(
                     "The answer template gives a text that is too long.", hint="Show fewer rows: rows[:20]."
                 )
             parts.append(part)
-    except (TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+    except ToolFailed:
+        raise
+    except Exception as error:  # Jinja's filters raise what they like, of assertions of their own to memory
         raise ToolFailed(
             "The answer template cannot be applied to these rows.",
             hint="`abi check` says what is wrong with it; a value may be missing, or text where a number is needed.",
@@ -202,8 +204,12 @@ def check_answer(
     findings = [finding(at, message, fix) for at, message, fix in _faults(tree)]
     if findings:
         return findings
+    try:
+        _compiled(template)
+    except ToolFailed:
+        return [finding(1, "The answer template does not parse: it is nested too deeply.")]
     known = _GIVEN | set(parameter_names)
-    for name in sorted(meta.find_undeclared_variables(tree) - known):
+    for name in sorted(meta.find_undeclared_variables(bounded(tree)) - known):
         findings.append(
             finding(
                 1, f"The answer template uses {name}, which nothing gives.", f"There are: {', '.join(sorted(known))}."
@@ -270,10 +276,13 @@ def _environment() -> Environment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, cache_size=0)
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, cache_size=0, optimized=False
+    )
     environment.globals.clear()
     environment.filters = {k: v for k, v in environment.filters.items() if k in FILTERS}
     environment.tests = {k: v for k, v in environment.tests.items() if k in TESTS}
+    bound_filters(environment)
     return environment
 
 
@@ -283,8 +292,8 @@ def _compiled(template: str) -> Template:
     from jinja2 import TemplateSyntaxError
 
     try:
-        if len(template) <= MAX_TEMPLATE and not _faults(_environment().parse(template)):
-            return _environment().from_string(template)
-    except (TemplateSyntaxError, RecursionError):
+        if len(template) <= MAX_TEMPLATE and not _faults(tree := _environment().parse(template)):
+            return _environment().from_string(bounded(tree))
+    except (TemplateSyntaxError, SyntaxError, RecursionError, MemoryError):
         pass
     raise ToolFailed("The answer template is not sound.", hint="`abi check` says what is wrong with it.")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from abi.errors import ToolFailed
 from abi.graph.rows import XSD, Rows, Term
 from abi.tools.answer import check_answer, render_answer
+from abi.tools.answer_bounds import MAX_SECONDS
 
 LABELS = {"urn:x:boi": "Boise", "urn:x:sea": "Seattle"}
 
@@ -107,6 +110,8 @@ def test_numbers_print_as_they_are() -> None:
         "{{ self }}",
         "{{ lipsum }}",
         "{{ " + "(" * 500 + "1" + ")" * 500 + " }}",
+        "{{ 1" + " + 1" * 500 + " }}",
+        "{{ rows" + " | list" * 400 + " }}",
     ],
 )
 def test_refused(template: str) -> None:
@@ -141,6 +146,46 @@ def test_size_is_limited() -> None:
     many = Rows("select", ["x"], [{"x": Term("literal", "y" * 1000)} for _ in range(200)])
     with pytest.raises(ToolFailed, match="too long"):
         render_answer("{% for a in rows %}{% for b in rows %}{{ b.x }}{% endfor %}{% endfor %}", many, {}, {})
+
+
+SUMS = " + ".join(["rows"] * 50)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 1.5 | round(99999999, 'ceil') }}",
+        "{{ 1.5 | round(precision=99999999, method='floor') }}",
+        "{{ [1.5] | map('round', 99999999, 'ceil') | list }}",
+        "{{ 15 | round(-99999999, 'ceil') }}",
+        "{{ rows | join(rows | join(rows | join(rows | join('xxxxx', 'x'), 'x'), 'x'), 'x') | length }}",
+        "{{ [rows] | map('join', rows | join(rows | join(rows | join('xxxx', 'x'), 'x'), 'x'), 'x') | list | length }}",
+        "{% for a in " + SUMS + " %}{% for b in " + SUMS + " %}{% endfor %}{% endfor %}",
+        "{% for a in rows %}{% for b in rows %}{% if rows | sort(attribute='x') " + "| sort(attribute='x') " * 100
+        + "%}{% endif %}{% endfor %}{% endfor %}",
+        "{% for a in [" + " ~ ".join(["rows[0].x"] * 250) + "] %}{% for b in [" + " ~ ".join(["a"] * 150)
+        + "] %}{{ b | length }}{% endfor %}{% endfor %}",
+        "{% for a in [" + " + ".join(["rows[0].x"] * 80) + "] %}{% for b in [" + " + ".join(["a"] * 80)
+        + "] %}{{ b | length }}{% endfor %}{% endfor %}",
+        "{{ 'x' | truncate(1) }}",
+    ],
+)  # fmt: skip
+def test_time_and_size_on_the_way_are_limited_when_checked_and_when_rendered(template: str) -> None:
+    many = Rows("select", ["x"], [{"x": Term("literal", "y" * 1000)} for _ in range(200)])
+    began = time.monotonic()
+    assert check_answer(template, [], ["x"]) == []
+    assert time.monotonic() - began < MAX_SECONDS + 3
+    with pytest.raises(ToolFailed):
+        render_answer(template, many, {}, {})
+    assert time.monotonic() - began < MAX_SECONDS + 3
+
+
+def test_sums_and_joined_texts_are_what_they_were() -> None:
+    assert render("{{ row_count + 1 }} {{ 'a' ~ 1 ~ rows[0].name }} {{ 'a' + 'b' }}") == "3 a1Seattle <b> ab"
+    assert render("{{ rows | join(', ', attribute='name') }}") == "Seattle <b>, Spokane"
+    assert render("{% for row in rows %}{{ loop.index }}/{{ loop.length }}{{ loop.last }} {% endfor %}") == (
+        "1/2False 2/2True"
+    )
 
 
 @settings(max_examples=150, deadline=None)
