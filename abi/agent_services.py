@@ -52,14 +52,17 @@ class AgentServices:
 
     @property
     def memory_url(self) -> str | None:
-        """The PostgreSQL database that POSTGRES_URL names; of a published version no conversation is kept."""
-        from abi.errors import NotFound
+        """The PostgreSQL database that POSTGRES_URL names; of a published version no conversation is kept.
+
+        None in a workspace that nobody trusts: its conversations stay in its folder.
+        """
+        from abi.errors import NotFound, Untrusted
 
         if self._workspace.catalog_version is not None:
             return None
         try:
             return self.secret("POSTGRES_URL") or None
-        except NotFound:
+        except (NotFound, Untrusted):
             return None
 
     @property

@@ -114,7 +114,11 @@ def _trust(workspace: Workspace) -> Check:
 
 def _secrets(workspace: Workspace) -> Check:
     from abi.secrets import secret
+    from abi.tools.trust import is_trusted
 
+    if workspace.settings.secrets and not is_trusted(workspace.root):
+        message = f"This workspace is not trusted, so it does not get its {len(workspace.settings.secrets)} secrets."
+        return Check("secrets", False, message, "Read its abi.yaml and its tools, then `abi trust`.")
     missing = []
     for name in workspace.settings.secrets:
         try:

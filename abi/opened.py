@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from abi.errors import Denied, StoreMissing
+from abi.errors import Denied, StoreMissing, Untrusted
 from abi.settings import Settings
 
 if TYPE_CHECKING:
@@ -229,7 +229,18 @@ class OpenedWorkspace:
         return TraceStore(path, self.settings)
 
     def _secret(self, name: str) -> str:
+        """A secret's value. What a folder's `abi.yaml` asks for, any file among it, is kept from a workspace that
+        nobody trusts: with its tools it could send that anywhere."""
         from abi.secrets import secret
+        from abi.tools.trust import is_trusted
 
         given = self.given_secrets.get(name)
-        return secret(name, self.settings, self.root) if given is None else given
+        if given is not None:
+            return given
+        value = secret(name, self.settings, self.root)
+        if not is_trusted(self.root):
+            raise Untrusted(
+                f"The secret {name} is not given to this workspace, as it is not trusted.",
+                hint="Read its abi.yaml and its tools; if you trust them, run `abi trust`.",
+            )
+        return value

@@ -177,10 +177,8 @@ class Workspace(OpenedWorkspace):
 
     def _known_secret(self, name: str | None) -> str | None:
         """A secret's value where it has one now."""
-        from abi.secrets import secret
-
         try:
-            return secret(name, self.settings, self.root) if name else None
+            return self._secret(name) if name else None
         except (AbiError, OSError):
             return None
 

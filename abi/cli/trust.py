@@ -20,7 +20,8 @@ def trust(
 ) -> None:
     """Let this workspace's Python run.
 
-    Python functions of a workspace are read but never run until somebody trusts it. Look at its .py files first.
+    Until somebody trusts a workspace, its Python functions are read but never run, and no secret that it names is
+    given to it: with abi.yaml and a tool it could send any file anywhere. Look at its .py files and abi.yaml first.
     """
     from abi.workspace import Workspace
 
@@ -31,4 +32,4 @@ def trust(
     if session.as_json:
         session.output.document({"trusted": str(root)})
     else:
-        session.output.text(f"{root} is trusted: its Python functions may run.")
+        session.output.text(f"{root} is trusted: its Python functions may run, and its secrets are given to it.")

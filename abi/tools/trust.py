@@ -1,4 +1,4 @@
-"""Which workspaces' Python may run: a list that the person keeps outside of every workspace.
+"""Which workspaces a person trusts: their Python runs, they get their secrets. The list is outside of them all.
 
 A workspace that was cloned or unpacked cannot say of itself that it is trusted.
 """

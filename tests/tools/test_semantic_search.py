@@ -65,6 +65,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def workspace(root: Path) -> Iterator[Workspace]:
     with Workspace.open(root) as workspace:
+        workspace.trust()
         report = workspace.index()
         assert report.written, report.findings
         yield workspace
