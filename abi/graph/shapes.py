@@ -1,15 +1,17 @@
 """The SHACL shapes of abi and of a workspace: which nodes they are for, and whether those conform.
 
 Nodes are looked at quickly first (`abi.graph.conformance`); what is not surely fine is validated by pySHACL, over the
-node and what it is linked to. Shapes are trusted files; they are kept out of the store, and nothing that they name is
-fetched or run. A rule in SPARQL (sh:sparql) sees that neighbourhood, not the whole graph.
+node and what it is linked to. Shapes are kept out of the store. They come with a workspace, so their files are read
+within limits, and nothing that they name is fetched or run: a rule in SPARQL (sh:sparql) passes the guard first, and
+sees that neighbourhood, not the whole graph.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +19,14 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from abi import terms
-from abi.errors import Invalid
+from abi.errors import AbiError, Invalid
 from abi.findings import Finding, Severity
 from abi.graph.change import Candidate, Node, Object
 from abi.graph.conformance import Check, Description, Unsure, compile_shape
+from abi.graph.guard import check_query
 from abi.graph.hierarchy import Hierarchy
+from abi.graph.rdf_source import parse_text
+from abi.settings import Settings
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -54,33 +59,96 @@ class Violation:
 def load_shapes(folders: Sequence[Path]) -> Shapes:
     """All `.ttl` files of the folders; folders that do not exist are skipped. Parsed once as long as no file changes.
 
-    Raises Invalid with a finding for each file that does not parse.
+    Raises Invalid with a finding for each file that does not parse or leads out of its workspace.
     """
     files = sorted(f for folder in folders if folder.is_dir() for f in folder.glob("*.ttl"))
-    return _load(tuple((os.fspath(f), f.stat().st_mtime_ns, f.stat().st_size) for f in files))
+    seen = [(f, f.stat() if f.exists() else f.lstat()) for f in files]
+    return _load(tuple((os.fspath(f), status.st_mtime_ns, status.st_size) for f, status in seen))
 
 
 @lru_cache(maxsize=16)
 def _load(files: tuple[tuple[str, int, int], ...]) -> Shapes:
+    limits = Settings(base_iri="urn:abi:")
+    prefixes = limits.all_prefixes()
     triples: list[ox.Quad] = []
     findings = []
-    for name, _, _ in files:
-        try:
-            triples += ox.parse(Path(name).read_bytes(), ox.RdfFormat.TURTLE, rename_blank_nodes=True)
-        except (SyntaxError, UnicodeDecodeError) as error:
-            line = getattr(error, "lineno", None) or 0
-            message = f"the shapes do not parse: {getattr(error, 'msg', None) or error}"
-            path = Path(name)
-            shown = f"{path.parent.name}/{path.name}"
-            findings.append(Finding(shown, line, "", "error", "shape-unreadable", message))
+    for name, _, size in files:
+        path = Path(name)
+        shown = f"{path.parent.name}/{path.name}"
+        fault = _unfit(path, size, limits)
+        if fault:
+            findings.append(Finding(shown, 0, "", "error", "shape-unreadable", fault))
+            continue
+        parsed = parse_text(path.read_bytes(), "turtle", None, path=shown, settings=limits)
+        findings += [
+            replace(f, code="shape-unreadable", message=f"the shapes do not parse: {f.message}")
+            for f in parsed.findings
+        ]
+        triples += parsed.quads
+        prefixes |= parsed.prefixes
+        findings += _refused_queries(parsed.quads, shown, limits, prefixes)
     if findings:
-        raise Invalid("a file of shapes does not parse", findings)
+        raise Invalid("a file of shapes cannot be used", findings)
     return Shapes(triples)
+
+
+def _unfit(path: Path, size: int, limits: Settings) -> str | None:
+    """Why a file is not read at all."""
+    try:
+        if not path.is_file():
+            return "this is no file"
+        if not path.resolve(strict=True).is_relative_to(path.parent.parent.resolve()):
+            return "the symbolic link leads out of the workspace"
+    except (OSError, RuntimeError):
+        return "the symbolic link leads nowhere"
+    if size > limits.max_rdf_bytes:
+        return f"the file has {size:,} bytes; {limits.max_rdf_bytes:,} are allowed"
+    return None
+
+
+_QUERIES = frozenset(terms.SH + name for name in ("select", "ask"))
+
+
+def _refused_queries(
+    triples: Sequence[ox.Quad], shown: str, limits: Settings, prefixes: dict[str, str]
+) -> Iterator[Finding]:
+    """rdflib evaluates these, which opens what SERVICE and FROM name."""
+    said: dict[str, dict[Any, str]] = {"prefix": {}, "namespace": {}}
+    for quad in triples:
+        name = quad.predicate.value.removeprefix(terms.SH)
+        if name in said and isinstance(quad.object, ox.Literal):
+            said[name][quad.subject] = quad.object.value
+    known = prefixes | {p: said["namespace"].get(node, "") for node, p in said["prefix"].items()}
+    for quad in triples:
+        if quad.predicate.value not in _QUERIES or not isinstance(quad.object, ox.Literal):
+            continue
+        try:
+            fault = (
+                "FROM cannot be used in a shape" if check_query(quad.object.value, limits, known).has_dataset else None
+            )
+        except AbiError as error:
+            fault = error.message
+        if fault:
+            yield Finding(shown, 0, "", "error", "shape-broken", f"a query of a shape cannot be used: {fault}")
+
+
+@contextmanager
+def _usable() -> Iterator[None]:
+    """What goes wrong inside is a fault of the shapes: a path in a circle, a number that is a word."""
+    try:
+        yield
+    except AbiError:
+        raise
+    except Exception as error:
+        said = str(getattr(error, "message", None) or error).partition("\n")[0] or type(error).__name__
+        text = f"a shape cannot be used: {said}"
+        raise Invalid(text, [Finding("shapes", 0, "", "error", "shape-broken", text)]) from error
 
 
 class Shapes:
     """The shapes of some files. Independent of any store; safe to share."""
 
+    @_usable()
     def __init__(self, triples: Iterable[ox.Quad]) -> None:
         self._triples = list(triples)
         self._said: Description = {}
@@ -143,6 +211,7 @@ class Shapes:
 
     # Which nodes
 
+    @_usable()
     def focus(self, candidate: Candidate, hierarchy: Hierarchy) -> dict[Any, list[Object]]:
         """The nodes that a change concerns, by the shapes that are for them."""
         found: dict[Any, dict[Object, None]] = {}
@@ -208,6 +277,7 @@ class Shapes:
 
     # Whether they conform
 
+    @_usable()
     def violations(self, focus: dict[Any, list[Object]], candidate: Candidate, hierarchy: Hierarchy) -> list[Violation]:
         """What the nodes break; in no particular order. Raises Invalid where a shape itself is broken."""
         doubtful: dict[Any, list[Object]] = {}
@@ -218,9 +288,9 @@ class Shapes:
                 doubtful[shape] = left
         return self.report(doubtful, candidate, hierarchy) if doubtful else []
 
+    @_usable()
     def report(self, focus: dict[Any, list[Object]], candidate: Candidate, hierarchy: Hierarchy) -> list[Violation]:
         """The same as pySHACL finds it, without the quick look."""
-        from pyshacl.errors import ConstraintLoadError, ReportableRuntimeError, ShapeLoadError, ValidationFailure
         from pyshacl.graph_abstraction import DataGraph
         from pyshacl.validator import Validator
 
@@ -228,19 +298,15 @@ class Shapes:
 
         data = self._neighbourhood({n for nodes in focus.values() for n in nodes}, candidate, hierarchy)
         found: dict[Violation, None] = {}
-        try:
-            shapes = self._shapes_graph()
-            graph = DataGraph.from_rdflib_graph(data)
-            validator = Validator(graph, shacl_graph=shapes.graph, options={"advanced": False, "inplace": True})
-            executor = validator.make_executor()
-            for shape, nodes in focus.items():
-                pyshape = shapes.lookup_shape_from_node(rdflib_term(shape))
-                _, results = pyshape.validate(executor, graph, focus=[rdflib_term(n) for n in nodes])
-                for _, _, parts in results:
-                    found[self._violation(parts, shape)] = None
-        except (ConstraintLoadError, ShapeLoadError, ReportableRuntimeError, ValidationFailure) as error:
-            text = f"a shape cannot be used: {getattr(error, 'message', None) or error}"
-            raise Invalid(text, [Finding("", 0, "", "error", "shape-broken", text)]) from error
+        shapes = self._shapes_graph()
+        graph = DataGraph.from_rdflib_graph(data)
+        validator = Validator(graph, shacl_graph=shapes.graph, options={"advanced": False, "inplace": True})
+        executor = validator.make_executor()
+        for shape, nodes in focus.items():
+            pyshape = shapes.lookup_shape_from_node(rdflib_term(shape))
+            _, results = pyshape.validate(executor, graph, focus=[rdflib_term(n) for n in nodes])
+            for _, _, parts in results:
+                found[self._violation(parts, shape)] = None
         return list(found)
 
     def _shapes_graph(self) -> Any:
