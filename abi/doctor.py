@@ -27,6 +27,7 @@ def examine(workspace: Workspace) -> DoctorReport:
         ("search index", _search),
         ("embedder", _embedder),
         ("query process", _worker),
+        ("traces", _traces),
         ("model", _model),
         ("trust", _trust),
         ("secrets", _secrets),
@@ -91,6 +92,11 @@ def _embedder(workspace: Workspace) -> Check:
 def _worker(workspace: Workspace) -> Check:
     rows = workspace.sparql("ASK { ?s ?p ?o }")
     return Check("query process", True, f"answers in {rows.seconds * 1000:.0f} ms, start included")
+
+
+def _traces(workspace: Workspace) -> Check:
+    turns = workspace.traces.query("SELECT (COUNT(DISTINCT ?turn) AS ?turns) WHERE { ?turn a abi:Turn }").python()
+    return Check("traces", True, f"{turns[0]['turns']} turns")
 
 
 def _model(workspace: Workspace) -> Check:

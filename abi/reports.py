@@ -161,9 +161,22 @@ def show_record(store: OxigraphStore, settings: Settings, name: str) -> ShowRepo
 
 
 def show_turn(traces: TraceStore, settings: Settings, name: str) -> ShowReport:
-    """One turn of a conversation, as its trace has it. Raises NotFound."""
-    iri = name if name.startswith(settings.base_iri) else settings.base_iri + name
-    return ShowReport(traces.turn(iri), traces.quads(iri), settings.all_prefixes())
+    """One turn of a conversation, as its trace has it. Raises NotFound.
+
+    The thread's name may stand as it was given, or as it is in IRIs.
+    """
+    from urllib.parse import quote
+
+    from abi.errors import NotFound
+
+    text = name.removeprefix(settings.base_iri)
+    thread, _, number = text.removeprefix("thread/").rpartition("/turn/")
+    iri = settings.base_iri + text
+    given = f"{settings.base_iri}thread/{quote(thread, safe='')}/turn/{quote(number, safe='')}"
+    try:
+        return ShowReport(traces.turn(given), traces.quads(given), settings.all_prefixes())
+    except NotFound:
+        return ShowReport(traces.turn(iri), traces.quads(iri), settings.all_prefixes())
 
 
 def status(workspace: Workspace) -> StatusReport:

@@ -123,10 +123,12 @@ class Workspace(OpenedWorkspace):
     # The graph
 
     def dataset(self) -> Dataset:
-        """An rdflib Dataset over the same store; updates through it go through the gate as `update` does."""
+        """An rdflib Dataset over the same store: its queries pass the guard, its updates the gate as `update` does."""
+        from abi.graph.guard import check_query
         from abi.graph.rdflib_view import dataset
 
-        return dataset(self.store, None if self.read_only else self.update)
+        write = None if self.read_only else self.update
+        return dataset(self.store, write, lambda text, prefixes: check_query(text, self.settings, prefixes))
 
     # Files to graph
 

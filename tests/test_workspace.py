@@ -105,6 +105,48 @@ def test_the_rdflib_view_reads_and_its_writes_pass_the_gate(ws: Workspace) -> No
     assert ws.run("labelled", text="two").row_count == 1
 
 
+def test_queries_of_the_rdflib_view_pass_the_guard(ws: Workspace) -> None:
+    view = ws.dataset()
+    for text in (
+        "SELECT * { SERVICE <http://127.0.0.1:9/> { ?a ?b ?c } }",
+        "SELECT * FROM <file:///etc/hostname> { ?a ?b ?c }",
+        "ASK " + "{" * 5000 + "}" * 5000,
+    ):
+        with pytest.raises(QueryRefused):
+            view.query(text)
+    assert len(list(view.query("SELECT * { ?s rdfs:label 'one' }"))) == 1
+
+
+@pytest.mark.parametrize("thread", ["a b", "a/b", "../../x", "<x> <y>", "%2e%2e", "line\nline", "é😀", "turn/1"])
+def test_a_turn_is_shown_by_the_name_of_its_thread(ws: Workspace, thread: str) -> None:
+    turn = ws.chat("hello there", agent="clerk", thread_id=thread)
+    for name in (f"thread/{thread}/turn/1", turn.turn, turn.turn.removeprefix("https://example.org/w/")):
+        assert ws.show(name).document()["answer"] == "Good day."
+
+
+def test_of_a_turn_that_is_not_there_nothing_is_shown(ws: Workspace) -> None:
+    for name in ("thread/none/turn/1", "thread/a b", "thread/<>/turn/x", "thread/", "thread/x/turn/"):
+        with pytest.raises(NotFound):
+            ws.show(name)
+
+
+@pytest.mark.parametrize("store", ["graph", "traces"])
+def test_of_a_damaged_store_it_is_said_what_to_do(root: Path, store: str) -> None:
+    with Workspace.open(root) as ws:
+        ws.index()
+        ws.chat("hello there", agent="clerk")
+    (root / ".abi" / store / "CURRENT").write_text("damaged", encoding="utf-8")
+    with Workspace.open(root) as ws:
+        faults = {check.name: check for check in ws.doctor().checks if not check.ok}
+        assert store in faults
+        assert f"Move {root / '.abi' / store} away" in str(faults[store])
+    (root / ".abi" / store).rename(root / "away")
+    with Workspace.open(root) as ws:
+        ws.index()
+        assert ws.chat("hello there", agent="clerk").answer == "Good day."
+        assert all(check.ok for check in ws.doctor().checks)
+
+
 def test_langchain_tools_can_be_called(ws: Workspace) -> None:
     (tool,) = [t for t in ws.tools() if t.name == "labelled"]
     assert "text" in tool.args

@@ -23,7 +23,8 @@ __all__ = ["Output", "plural", "printable"]
 
 Style = Literal["dim", "bold", "red", "yellow", "green"]
 _ANSI: dict[Style, str] = {"dim": "2", "bold": "1", "red": "31", "yellow": "33", "green": "32"}
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Also what turns the direction of writing around, so that a text reads as another than it is."""
 _LOCAL_NAME = re.compile(r"[\w.~-]+(/[\w.~-]+)*")
 _SIGPIPE_EXIT = 141
 
@@ -125,9 +126,10 @@ class Output:
             return
         if isinstance(error, Invalid):
             self.findings(error.findings)
-        self.note(f"{self._styled('error:', 'red', sys.stderr)} {printable(error.message)}")
+        sys.stderr.write(f"{self._styled('error:', 'red', sys.stderr)} {printable(error.message)}\n")
         if error.hint:
-            self.note(f"{self._styled('hint:', 'yellow', sys.stderr)} {printable(error.hint)}")
+            sys.stderr.write(f"{self._styled('hint:', 'yellow', sys.stderr)} {printable(error.hint)}\n")
+        sys.stderr.flush()
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Redraw the one progress line; `total` 0 where it is not known."""

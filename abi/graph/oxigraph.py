@@ -396,4 +396,9 @@ def _explain(error: Exception, path: Path | None) -> StoreError:
             f"{where} could not be written: the disk is full ({text})",
             hint="Nothing of this change was kept and all earlier ones are safe. Make room, then run it again.",
         )
-    return StoreError(f"{where} could not be used: {text}", hint="`abi doctor` says more.")
+    hint = "`abi doctor` says more."
+    if path and any(sign in text for sign in ("Corruption", "not a directory", "File exists")):
+        hint = f"Move {path} away. `abi index` makes the graph again from the files; what was in no file is not in it."
+        if path.name == "traces":
+            hint = f"Move {path} away: traces begin anew."
+    return StoreError(f"{where} could not be used: {text}", hint=hint)

@@ -3,6 +3,7 @@
 * Plain strings come back as plain literals, not as `Literal(x, datatype=xsd:string)`, which rdflib holds to be unequal.
 * Nothing ever falls back to rdflib's own SPARQL engine: it is slow, and it opens the files that a query names.
 * Writes do not go around the gate: the Dataset is read-only, or hands each write as SPARQL Update to a function.
+* Nor do queries go around the guard, where one is given: Oxigraph would send what stands in SERVICE.
 * A graph without an IRI is refused: it would be written to a blank node that nothing reads.
 """
 
@@ -32,13 +33,18 @@ _ox: Callable[[Any], Any] = to_ox
 _XSD_STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
 
 
-def dataset(store: OxigraphStore, write: Callable[[str], object] | None = None) -> Dataset:
+def dataset(
+    store: OxigraphStore,
+    write: Callable[[str], object] | None = None,
+    check: Callable[[str, dict[str, str]], object] | None = None,
+) -> Dataset:
     """A Dataset whose default graph is the union of all graphs.
 
     `write` is called with a SPARQL Update for each `add`, `addN`, `remove` and `update` (give it one that goes through
-    the gate); without it they raise Denied. An added triple must be in a named graph.
+    the gate); without it they raise Denied. An added triple must be in a named graph. `check` is called with each query
+    and its prefixes, and raises for one that may not run.
     """
-    view = Dataset(store=_View(store, write), default_union=True)
+    view = Dataset(store=_View(store, write, check), default_union=True)
     for prefix, namespace in store.prefixes.items():
         view.bind(prefix, URIRef(namespace), replace=True)
     return view
@@ -72,10 +78,16 @@ def _of_row(term: Term) -> Any:
 
 
 class _View(_Oxrdflib):
-    def __init__(self, store: OxigraphStore, write: Callable[[str], object] | None) -> None:
+    def __init__(
+        self,
+        store: OxigraphStore,
+        write: Callable[[str], object] | None,
+        check: Callable[[str, dict[str, str]], object] | None,
+    ) -> None:
         super().__init__(store=store.inner)
         self._abi = store
         self._write = write
+        self._check = check
 
     @property
     def _inner(self) -> ox.Store:
@@ -120,6 +132,8 @@ class _View(_Oxrdflib):
         named = has_dataset_clause(text)
         union = not named and (queryGraph == "__UNION__" or isinstance(queryGraph, BNode))
         declared = {**self._abi.prefixes, **{k: str(v) for k, v in {**dict(self.namespaces()), **initNs}.items()}}
+        if self._check is not None:
+            self._check(text, declared)
         try:
             result = self._inner.query(
                 text,

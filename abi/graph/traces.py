@@ -94,8 +94,12 @@ class TraceStore:
         """
         if ":" not in iri.split("/")[0]:
             iri = self._settings.base_iri + iri
+        try:
+            node = ox.NamedNode(iri)
+        except ValueError:
+            raise NotFound(f"There is no turn {iri!r}.", hint="Turns are named like thread/ID/turn/1.") from None
         with self._reading() as store:
-            about = list(store.match(ox.NamedNode(iri)))
+            about = list(store.match(node))
             graphs = {q.graph_name for q in about if q.predicate.value == terms.IN_CONVERSATION}
             if not graphs:
                 raise NotFound(f"There is no turn <{iri}>.", hint="Turns are named like thread/ID/turn/1.")
@@ -106,7 +110,7 @@ class TraceStore:
     def quads(self, iri: str) -> list[ox.Quad]:
         """All triples of a turn or of a thread's turns: what stands in the graph under this IRI, and cited labels."""
         with self._reading() as store:
-            return [q for q in store.quads(iri.split("/turn/")[0]) if _iri(q).startswith(iri)]
+            return [q for q in store.quads(iri.split("/turn/")[0]) if f"{_iri(q)}/".startswith(f"{iri}/")]
 
     @contextmanager
     def _reading(self) -> Iterator[OxigraphStore]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from abi.cli import output as module
 from abi.cli.output import Output, plural, printable
+from abi.errors import NotFound
 from abi.findings import Finding, exit_code
 
 
@@ -59,6 +60,15 @@ def test_colour_on_a_terminal_only(
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_an_error_has_colour_on_a_terminal_and_no_controls_of_its_text(
+    terminal: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Output().error(NotFound("no \x1b[2J \u202e thing", hint="look\x07"))
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == "\x1b[31merror:\x1b[0m no \ufffd[2J \ufffd thing"
+    assert hint == "\x1b[33mhint:\x1b[0m look\ufffd"
+
+
 def test_no_colour_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     output = Output()
     output.text("good", "green")
@@ -104,7 +114,8 @@ def test_printable_keeps_everything_but_controls(text: str) -> None:
     shown = printable(text)
     assert len(shown) == len(text)
     for before, after in zip(text, shown, strict=True):
-        control = ord(before) < 32 or 127 <= ord(before) < 160
+        control = ord(before) < 32 or 127 <= ord(before) < 160 or before in "\u202a\u202b\u202c\u202d\u202e"
+        control = control or "\u2066" <= before <= "\u2069"
         assert after == before if not control or before in "\n\t" else after == "\N{REPLACEMENT CHARACTER}"
 
 
