@@ -130,10 +130,10 @@ class TypeBuilder:
             return self._type(branches[0], name) if len(branches) == 1 else self._together(branches, name)
         if _UNTYPED & schema.keys():
             self._untyped = True
-        if "const" in schema:
-            return _one_of([schema["const"]], schema)
-        if "enum" in schema:
-            return _one_of(schema["enum"], schema)
+        if "const" in schema or "enum" in schema:
+            # The values alone make the type; whether they are also of a `type`, or in a range, jsonschema says.
+            self._untyped = self._untyped or len(schema.keys() - ANNOTATIONS) > 1
+            return _one_of([schema["const"]] if "const" in schema else schema["enum"], schema)
         branches = schema.get("anyOf") or schema.get("oneOf") or []
         if branches and schema.keys() - {"anyOf", "oneOf"} <= ANNOTATIONS:
             return _any_of(self._type(b, f"{name}{n}") for n, b in enumerate(branches, start=1))

@@ -234,6 +234,22 @@ def _combined(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "enum": [1, "a", None, True]},
+        {"allOf": [{"type": "integer"}, {"enum": [1, "a", None, True]}]},
+        {"type": "integer", "const": "a"},
+        {"enum": [1, 20], "maximum": 5},
+        {"const": 1, "enum": [2]},
+    ],
+)
+@pytest.mark.parametrize("value", [None, True, 1, 2, 20, "a"])
+def test_a_listed_value_must_keep_the_other_rules_too(schema: dict[str, Any], value: Any) -> None:
+    _, found = schema_faults(schema_model(arguments({"x": schema}, required=["x"]), "tool"), {"x": value})
+    assert (not found) == Draft202012Validator(schema).is_valid(value)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.recursive(scalars, _combined, max_leaves=6), values)
 def test_agrees_with_json_schema(schema: Any, value: Any) -> None:
