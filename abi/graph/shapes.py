@@ -145,6 +145,9 @@ def _usable() -> Iterator[None]:
         raise Invalid(text, [Finding("shapes", 0, "", "error", "shape-broken", text)]) from error
 
 
+_INCOMPARABLE = "Cannot use sh:lessThan"
+
+
 class Shapes:
     """The shapes of some files. Independent of any store; safe to share."""
 
@@ -291,6 +294,7 @@ class Shapes:
     @_usable()
     def report(self, focus: dict[Any, list[Object]], candidate: Candidate, hierarchy: Hierarchy) -> list[Violation]:
         """The same as pySHACL finds it, without the quick look."""
+        from pyshacl.errors import ReportableRuntimeError
         from pyshacl.graph_abstraction import DataGraph
         from pyshacl.validator import Validator
 
@@ -304,10 +308,37 @@ class Shapes:
         executor = validator.make_executor()
         for shape, nodes in focus.items():
             pyshape = shapes.lookup_shape_from_node(rdflib_term(shape))
-            _, results = pyshape.validate(executor, graph, focus=[rdflib_term(n) for n in nodes])
+            try:
+                _, results = pyshape.validate(executor, graph, focus=[rdflib_term(n) for n in nodes])
+            except ReportableRuntimeError as error:
+                if not error.message.startswith(_INCOMPARABLE):
+                    raise
+                found |= dict.fromkeys(self._incomparable(pyshape, executor, graph, shape, nodes))
+                continue
             for _, _, parts in results:
                 found[self._violation(parts, shape)] = None
         return list(found)
+
+    def _incomparable(
+        self, pyshape: Any, executor: Any, graph: Any, shape: Any, nodes: list[Object]
+    ) -> list[Violation]:
+        """One by one: pySHACL gives up at a blank node under `sh:lessThan`, which is a fault of that node only."""
+        from pyshacl.errors import ReportableRuntimeError
+
+        from abi.graph.rdflib_view import rdflib_term
+
+        found: list[Violation] = []
+        for node in nodes:
+            try:
+                _, results = pyshape.validate(executor, graph, focus=[rdflib_term(node)])
+                found += [self._violation(parts, shape) for _, _, parts in results]
+            except ReportableRuntimeError as error:
+                if not error.message.startswith(_INCOMPARABLE):
+                    raise
+                named = shape.value if isinstance(shape, ox.NamedNode) else ""
+                message = "a value that has to be compared with another is a blank node"
+                found.append(Violation(node, named, "", "", False, "error", message, "Write a literal there."))
+        return found
 
     def _shapes_graph(self) -> Any:
         if self._pyshacl is None:

@@ -45,6 +45,7 @@ class PostgresServer:
             nobody = pwd.getpwnam("nobody")
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
             self._as = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
+            self._binaries = self._reachable(binaries)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -70,6 +71,19 @@ class PostgresServer:
     def remove(self) -> None:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _reachable(self, binaries: Path) -> Path:
+        """The binaries where the other user can reach them: an environment in a folder of root is closed to it."""
+        asked = subprocess.run(
+            [*self._as, "test", "-x", str(binaries / "initdb")], check=False, stderr=subprocess.DEVNULL
+        )
+        if asked.returncode == 0:
+            return binaries
+        package, copied = binaries.parents[1], self.folder / "packages"
+        for part in (package, package.with_suffix(".libs")):  # the programs find their libraries beside the package
+            if part.is_dir():
+                shutil.copytree(part, copied / part.name, symlinks=True)
+        return copied / binaries.relative_to(package.parent)
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(

@@ -96,6 +96,8 @@ CASES = [
     ("sh:path :p ; sh:hasValue 'a'", ":a :p 'a' , 'b'", ":a :p 'b'"),
     ("sh:path :p ; sh:minInclusive 0 ; sh:maxExclusive 1", ":a :p 0 , 0.5 , 0.25e0", ":a :p 1"),
     ("sh:path :p ; sh:lessThan :q", ":a :p 1 ; :q 2", ":a :p 2 ; :q 2"),
+    ("sh:path :p ; sh:lessThan :q", ":a :p 1 ; :q 2", ":a :p [] ; :q 2"),
+    ("sh:path :p ; sh:lessThanOrEquals :q", ":a :p 2 ; :q 2", ":a :p 1 ; :q []"),
     ("sh:path ( :p :q ) ; sh:hasValue 1", ":a :p :b . :b :q 1", ":a :p :b . :b :q 2"),
     ("sh:path [ sh:inversePath :p ] ; sh:minCount 1", ":b :p :a", ":a :p :b"),
     ("sh:path [ sh:alternativePath ( :p :q ) ] ; sh:maxCount 1", ":a :p 1 ; :q 1", ":a :p 1 ; :q 2"),

@@ -113,7 +113,9 @@ def test_a_query_outside_the_subset_is_told_where_it_is_known_to_run(
     text = (SEED / "sqlpp_query.sqlpp").read_text().replace("COUNT(*) AS item_cnt", "META(c).id AS item_cnt")
     line = text[: text.index("META(c)")].count("\n") + 1
     (root / "tools" / "q.sqlpp").write_text(text)
+    monkeypatch.setenv("ABI_CONFIG_DIR", str(root / "config"))
     monkeypatch.delenv("CB_CONN_STRING", raising=False)
+    workspace.trust()  # where a connection leads is known to a trusted workspace only
     for place, severity in ((None, "warning"), ("duckdb:data", "error"), ("couchbases://db.example", "")):
         if place:
             monkeypatch.setenv("CB_CONN_STRING", place)
