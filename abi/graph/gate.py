@@ -18,7 +18,8 @@ from abi.graph.change import Candidate, Change, Net, Node
 from abi.graph.hierarchy import Hierarchy
 from abi.graph.integrity import Fault, integrity_faults
 from abi.graph.names import provenance_graph
-from abi.graph.shapes import Shapes, Violation, load_shapes
+from abi.graph.shape_files import load_shapes
+from abi.graph.shapes import Shapes, Violation
 
 if TYPE_CHECKING:
     from abi.graph.oxigraph import OxigraphStore

@@ -1,19 +1,15 @@
 """The SHACL shapes of abi and of a workspace: which nodes they are for, and whether those conform.
 
 Nodes are looked at quickly first (`abi.graph.conformance`); what is not surely fine is validated by pySHACL, over the
-node and what it is linked to. Shapes are kept out of the store. They come with a workspace, so their files are read
-within limits, and nothing that they name is fetched or run: a rule in SPARQL (sh:sparql) passes the guard first, and
-sees that neighbourhood, not the whole graph.
+node and what it is linked to. Shapes are kept out of the store. A rule in SPARQL (sh:sparql) sees that neighbourhood,
+not the whole graph.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
@@ -23,15 +19,13 @@ from abi.errors import AbiError, Invalid
 from abi.findings import Finding, Severity
 from abi.graph.change import Candidate, Node, Object
 from abi.graph.conformance import Check, Description, Unsure, compile_shape
-from abi.graph.guard import check_query
 from abi.graph.hierarchy import Hierarchy
-from abi.graph.rdf_source import parse_text
-from abi.settings import Settings
+from abi.graph.time_limit import time_limit
 
 if TYPE_CHECKING:
     from rdflib import Graph
 
-__all__ = ["Shapes", "Violation", "load_shapes"]
+__all__ = ["Shapes", "Violation"]
 
 _SH = terms.SH
 _DEEP = 3
@@ -56,82 +50,6 @@ class Violation:
     fix: str
 
 
-def load_shapes(folders: Sequence[Path]) -> Shapes:
-    """All `.ttl` files of the folders; folders that do not exist are skipped. Parsed once as long as no file changes.
-
-    Raises Invalid with a finding for each file that does not parse or leads out of its workspace.
-    """
-    files = sorted(f for folder in folders if folder.is_dir() for f in folder.glob("*.ttl"))
-    seen = [(f, f.stat() if f.exists() else f.lstat()) for f in files]
-    return _load(tuple((os.fspath(f), status.st_mtime_ns, status.st_size) for f, status in seen))
-
-
-@lru_cache(maxsize=16)
-def _load(files: tuple[tuple[str, int, int], ...]) -> Shapes:
-    limits = Settings(base_iri="urn:abi:")
-    prefixes = limits.all_prefixes()
-    triples: list[ox.Quad] = []
-    findings = []
-    for name, _, size in files:
-        path = Path(name)
-        shown = f"{path.parent.name}/{path.name}"
-        fault = _unfit(path, size, limits)
-        if fault:
-            findings.append(Finding(shown, 0, "", "error", "shape-unreadable", fault))
-            continue
-        parsed = parse_text(path.read_bytes(), "turtle", None, path=shown, settings=limits)
-        findings += [
-            replace(f, code="shape-unreadable", message=f"the shapes do not parse: {f.message}")
-            for f in parsed.findings
-        ]
-        triples += parsed.quads
-        prefixes |= parsed.prefixes
-        findings += _refused_queries(parsed.quads, shown, limits, prefixes)
-    if findings:
-        raise Invalid("a file of shapes cannot be used", findings)
-    return Shapes(triples)
-
-
-def _unfit(path: Path, size: int, limits: Settings) -> str | None:
-    """Why a file is not read at all."""
-    try:
-        if not path.is_file():
-            return "this is no file"
-        if not path.resolve(strict=True).is_relative_to(path.parent.parent.resolve()):
-            return "the symbolic link leads out of the workspace"
-    except (OSError, RuntimeError):
-        return "the symbolic link leads nowhere"
-    if size > limits.max_rdf_bytes:
-        return f"the file has {size:,} bytes; {limits.max_rdf_bytes:,} are allowed"
-    return None
-
-
-_QUERIES = frozenset(terms.SH + name for name in ("select", "ask"))
-
-
-def _refused_queries(
-    triples: Sequence[ox.Quad], shown: str, limits: Settings, prefixes: dict[str, str]
-) -> Iterator[Finding]:
-    """rdflib evaluates these, which opens what SERVICE and FROM name."""
-    said: dict[str, dict[Any, str]] = {"prefix": {}, "namespace": {}}
-    for quad in triples:
-        name = quad.predicate.value.removeprefix(terms.SH)
-        if name in said and isinstance(quad.object, ox.Literal):
-            said[name][quad.subject] = quad.object.value
-    known = prefixes | {p: said["namespace"].get(node, "") for node, p in said["prefix"].items()}
-    for quad in triples:
-        if quad.predicate.value not in _QUERIES or not isinstance(quad.object, ox.Literal):
-            continue
-        try:
-            fault = (
-                "FROM cannot be used in a shape" if check_query(quad.object.value, limits, known).has_dataset else None
-            )
-        except AbiError as error:
-            fault = error.message
-        if fault:
-            yield Finding(shown, 0, "", "error", "shape-broken", f"a query of a shape cannot be used: {fault}")
-
-
 @contextmanager
 def _usable() -> Iterator[None]:
     """What goes wrong inside is a fault of the shapes: a path in a circle, a number that is a word."""
@@ -146,6 +64,13 @@ def _usable() -> Iterator[None]:
 
 
 _INCOMPARABLE = "Cannot use sh:lessThan"
+SECONDS, SECONDS_A_NODE = 20.0, 0.1
+"""What one shape may take: a workspace's own may hold a pattern or a query that never ends."""
+
+
+def _time_for(shape: Object, nodes: Sequence[Object]) -> AbstractContextManager[None]:
+    named = f"<{shape.value}>" if isinstance(shape, ox.NamedNode) else "a shape without a name"
+    return time_limit(SECONDS + SECONDS_A_NODE * len(nodes), named)
 
 
 class Shapes:
@@ -286,7 +211,8 @@ class Shapes:
         doubtful: dict[Any, list[Object]] = {}
         for shape, nodes in focus.items():
             check = self._checks.get(shape)
-            left = nodes if check is None else [n for n in nodes if check(candidate, hierarchy, n) is not True]
+            with _time_for(shape, nodes):
+                left = nodes if check is None else [n for n in nodes if check(candidate, hierarchy, n) is not True]
             if left:
                 doubtful[shape] = left
         return self.report(doubtful, candidate, hierarchy) if doubtful else []
@@ -309,7 +235,8 @@ class Shapes:
         for shape, nodes in focus.items():
             pyshape = shapes.lookup_shape_from_node(rdflib_term(shape))
             try:
-                _, results = pyshape.validate(executor, graph, focus=[rdflib_term(n) for n in nodes])
+                with _time_for(shape, nodes):
+                    _, results = pyshape.validate(executor, graph, focus=[rdflib_term(n) for n in nodes])
             except ReportableRuntimeError as error:
                 if not error.message.startswith(_INCOMPARABLE):
                     raise

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from abi import Workspace
 from abi.errors import Invalid
+from abi.graph import shapes
 from tests.attacks.test_queries import Listener
 
 HEAD = """\
@@ -89,6 +91,25 @@ def test_a_query_of_a_shape_reaches_nothing(root: Path, query: str) -> None:
 def test_a_broken_shape_is_a_finding(root: Path, shape: str) -> None:
     write(root, SHAPE + shape)
     assert "a shape cannot be used" in fault(root)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
+@pytest.mark.parametrize(
+    "shape",
+    [
+        'sh:property [ sh:path rdfs:comment ; sh:pattern "^(a+)+$" ]',
+        'sh:property [ sh:path rdfs:comment ; sh:pattern "^(a|a)*$" ; sh:flags "i" ]',
+        "sh:sparql [ sh:select '''SELECT $this { "
+        + " ".join(f"?a{i} ?b{i} ?c{i} . OPTIONAL {{ ?d{i} ?e{i} ?f{i} }}" for i in range(6))
+        + " $this ?p ?o }''' ]",
+    ],
+)
+def test_a_shape_that_never_ends_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch, shape: str) -> None:
+    monkeypatch.setattr(shapes, "SECONDS", 1.0)
+    with (root / "graph" / "a.ttl").open("a", encoding="utf-8") as data:
+        data.write('m:a rdfs:comment "' + "a" * 60 + '!" .')
+    write(root, SHAPE + shape)
+    assert "<https://example.org/m/s#S> takes longer than 1.1 s" in fault(root)
 
 
 def test_files_of_shapes_are_read_within_limits(root: Path) -> None:

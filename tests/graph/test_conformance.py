@@ -15,7 +15,8 @@ from abi.graph.change import Candidate, Net
 from abi.graph.hierarchy import Hierarchy
 from abi.graph.mapping import Names, record_quads
 from abi.graph.oxigraph import OxigraphStore
-from abi.graph.shapes import Shapes, load_shapes
+from abi.graph.shape_files import load_shapes
+from abi.graph.shapes import Shapes
 
 from .test_mapping import BASE, GRAPH, STRATEGIES
 
