@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from abi.agent_services import AgentServices
     from abi.agents.agent import Agent, AgentRuntime, TurnOptions
+    from abi.agents.definition import AgentDefinition
     from abi.agents.derive import DeriveReport
     from abi.agents.threads import Threads
     from abi.agents.turn import Event, TurnResult
@@ -452,6 +453,7 @@ class Workspace(OpenedWorkspace):
 
     def sparql(self, text: str, *, traces: bool = False, **limits: Any) -> Rows:
         """A query from outside: guarded, in a process that is ended when it takes too long, its result limited."""
+        from abi.graph.cancelling import current_cancel
         from abi.graph.guard import check_query
 
         check_query(text, self.settings, self.settings.all_prefixes())
@@ -464,6 +466,8 @@ class Workspace(OpenedWorkspace):
             "rows": self.settings.query_rows,
             "bytes": self.settings.query_result_bytes,
         }
+        if not traces and (cancel := current_cancel()) is not None:
+            given["cancel"] = cancel
         return worker.query(text, **{**given, **limits})
 
     def with_searches(self, text: str) -> str:
@@ -473,14 +477,20 @@ class Workspace(OpenedWorkspace):
 
         return rewrite(text, self.settings.all_prefixes(), lambda: IndexSearches(self.search_index, self.embedder))
 
-    def run_report(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool or render a prompt. Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout."""
+    def run_report(self, name: str, arguments: dict[str, Any], *, principal: str | None = None) -> ToolResult:
+        """Call a tool or render a prompt, for `principal`.
+
+        Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout.
+        """
+        from dataclasses import replace
+
         from abi.tools.runner import run
 
         record = self._runnable(name)
         if self.catalog_version is not None:
             self._require_published_code(record)
-        return run(record, arguments, self.run_context)
+        context = self.run_context
+        return run(record, arguments, context if principal is None else replace(context, principal=principal))
 
     def _runnable(self, name: str) -> Record:
         """The tool or prompt of that name; read once for each version of the graph."""
@@ -533,6 +543,14 @@ class Workspace(OpenedWorkspace):
 
         iri = Catalog(self.store).one(name).iri
         return read_record(self.store, iri, Names(self.settings.base_iri, self.store))
+
+    def records(self, kind: str | None = None) -> list[Record]:
+        """The records of one kind, or all, whole."""
+        from abi.graph.mapping import Names, read_record
+
+        store = self.store
+        names = Names(self.settings.base_iri, store)
+        return [read_record(store, entry.iri, names) for entry in self.ls(kind).entries]
 
     def parameters_of(self, name: str) -> list[Parameter]:
         """What a tool or prompt takes, in order. Raises NotFound."""
@@ -619,6 +637,10 @@ class Workspace(OpenedWorkspace):
     def agent(self, name: str | None = None) -> Agent:
         """An agent of the graph, ready to talk to. Raises NotFound."""
         return self._runtime.agent(name)
+
+    def agents(self) -> list[AgentDefinition]:
+        """What each agent of the graph is, by name; the root agent first."""
+        return self._runtime.agents()
 
     def model(self, name: str) -> Any:
         """The LangChain chat model that `provider:model` names. Raises UsageError, Unsupported."""

@@ -10,12 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from abi.errors import StoreError
+from abi.graph.cancelling import ended_by
 from abi.graph.pool import Cancel
-from abi.keys import Keys
+from abi.keys import Keys, Principal
+from abi.server.served_catalog import ServedCatalog
+from abi.server.turns import Turns, owner_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from abi.tools.runner import ToolResult
     from abi.workspace import Workspace
 
 __all__ = ["Gone", "Service", "service_of"]
@@ -40,6 +44,8 @@ class Service:
         # Each query blocks a thread while a process works; the pool's own limits come first.
         self._threads = ThreadPoolExecutor(pool.size + pool.long + self.settings.query_queue + 8, "abi-server")
         self._written: dict[str, float] = {}
+        self.catalog = ServedCatalog(workspace)
+        self.turns = Turns(workspace, self.settings.server_requests)
 
     @property
     def default_graph(self) -> str:
@@ -83,7 +89,22 @@ class Service:
         finally:
             left.cancel()
 
+    async def work(self, work: Callable[[], _T]) -> _T:
+        """Work in a thread, for whoever has no request at hand."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def call(
+        self, principal: Principal, name: str, arguments: dict[str, Any], cancel: Cancel | None = None
+    ) -> ToolResult:
+        """Call a tool or render a prompt for a caller; its queries end when `cancel` is called. To be run in a thread.
+
+        Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout.
+        """
+        with ended_by(cancel or Cancel()):
+            return self.workspace.run_report(name, arguments, principal=owner_of(principal))
+
     def close(self) -> None:
+        self.turns.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
