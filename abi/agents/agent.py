@@ -119,6 +119,7 @@ class AgentRuntime:
         principal: str | None = None,
         may_write: bool = False,
         stop: threading.Event | None = None,
+        listened: bool = True,
     ) -> Iterator[Event | TurnResult]:
         """Run one turn: events as they happen, the result last. Turns of one thread follow each other.
 
@@ -155,7 +156,7 @@ class AgentRuntime:
                 self._input(text, config, crew),
                 config,
                 context=context,
-                stream_mode=["custom", "values"],
+                stream_mode=["custom", "values"] if listened else ["values"],
                 durability=crew.definitions.agent(root).durability or settings.durability,
             )
             try:
@@ -253,7 +254,7 @@ class Agent:
 
     def invoke(self, text: str, thread_id: str | None = None, **options: Unpack[TurnOptions]) -> TurnResult:
         """Answer one message. Without `thread_id` a new thread begins; the result names it."""
-        for item in self._runtime.turn(self.name, text, thread_id, **options):
+        for item in self._runtime.turn(self.name, text, thread_id, listened=False, **options):
             if isinstance(item, TurnResult):
                 return item
         raise AssertionError("a turn always gives a result")  # pragma: no cover
