@@ -96,16 +96,19 @@ def candidates(
     if iri is not None and quick(f"ASK {{ {_member(f'<{iri}>', value_class)} }}", rows=1).boolean:
         return [Candidate(iri, labels_of(quick, [iri]).get(iri, _local(iri)))]
     spellings = dict.fromkeys((text, text.lower(), text.upper(), text.title(), text.capitalize()))
-    literals = " ".join(Term("literal", s, None, tag).n3() for s in spellings for tag in _LANGUAGES)
-    exact = f"VALUES ?text {{ {literals} }}"
+    literals = [Term("literal", s, None, tag).n3() for s in spellings for tag in _LANGUAGES]
     folded = f"FILTER(LCASE(STR(?text)) = {Term('literal', text.lower()).n3()})"
-    for ask, condition, after in ((quick, exact, ""), (query, "", folded)):
+    for ask, exact in ((quick, True), (query, False)):
         for properties in (_NAMES, _OTHER_NAMES):
-            listed = " ".join(f"<{p}>" for p in properties)
-            # Written so that the names are looked up before the class is.
+            # A pattern a spelling is looked up in the index; VALUES would be joined with all the names that there are.
+            named = (
+                " UNION ".join(f"{{ ?x <{p}> {literal} }}" for p in properties for literal in literals)
+                if exact
+                else f"VALUES ?property {{ {' '.join(f'<{p}>' for p in properties)} }} ?x ?property ?text . {folded}"
+            )
             rows = ask(
-                f"SELECT DISTINCT ?x {{ VALUES ?property {{ {listed} }} {condition} ?x ?property ?text . {after} "
-                f"FILTER(isIRI(?x)) {_member('?x', value_class, looked_up=True)} }} LIMIT 101",
+                f"SELECT DISTINCT ?x {{ {named} FILTER(isIRI(?x)) {_member('?x', value_class, looked_up=True)} }} "
+                "LIMIT 101",
                 rows=101,
             )
             iris = sorted({row["x"].value for row in rows})
