@@ -5,6 +5,7 @@ Each is made when it is first needed and let go of by `close`. The verbs are in 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,6 +57,9 @@ class OpenedWorkspace:
             made = self.__dict__.pop(name, None)
             if made is not None:
                 made.close()
+        python_tools = sys.modules.get("abi.tools.python_process")
+        if python_tools is not None:
+            python_tools.end_processes(self.root.resolve())
         close_embedder = getattr(self.__dict__.pop("embedder", None), "close", None)
         if close_embedder is not None:
             close_embedder()

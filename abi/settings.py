@@ -112,6 +112,9 @@ class Settings(BaseModel):
         default=True, description="Whether chat models may write SPARQL queries of their own (query_graph)."
     )
     tool_seconds: float = Field(default=60.0, gt=0, description="Time limit of one tool call of an agent.")
+    python_seconds: float = Field(
+        default=60.0, gt=0, description="Time limit of one call of a Python tool, after which its process is ended."
+    )
     durability: Literal["exit", "async", "sync"] = Field(
         default="exit",
         description="When conversations are saved: at a turn's end, or with each of its steps, beside or before it.",

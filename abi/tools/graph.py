@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from abi.graph.guard import check_query
 from abi.graph.rows import XSD, Rows, Term
-from abi.graph.template import compile_template
-from abi.records.record import Parameter
-from abi.settings import Settings
 
-__all__ = ["IRI", "Graph"]
+if TYPE_CHECKING:
+    from abi.records.record import Parameter
+    from abi.settings import Settings
+
+__all__ = ["IRI", "Ask", "Graph", "asking"]
+
+Ask = Callable[[str, Mapping[str, Term]], Rows]
+"""Evaluates a query, each term put in place of the variable of its name."""
 
 
 class IRI(str):
@@ -25,9 +28,8 @@ class IRI(str):
 class Graph:
     """The workspace's graph, to read. A tool that has a parameter of this type is given it; no caller sees it."""
 
-    def __init__(self, query: Callable[..., Rows], settings: Settings) -> None:
-        self._query = query
-        self._settings = settings
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
 
     def query(self, text: str, **values: Any) -> list[dict[str, Any]]:
         """The rows of a SELECT, with the workspace's prefixes; an ASK gives one row with `boolean`.
@@ -35,15 +37,25 @@ class Graph:
         Each keyword stands in place of the variable of its name, as a term and never as text. Unbound variables are
         None. Raises QueryRefused, QuerySyntaxError, QueryTimeout, and Invalid where a keyword does not occur.
         """
-        terms = {name: _term(value) for name, value in values.items()}
-        parameters = [_parameter(name, term) for name, term in terms.items()]
-        template = compile_template(text, parameters, self._settings.all_prefixes(), self._settings)
-        bound = template.bind(terms)
-        check_query(bound, self._settings)
-        rows = self._query(bound, rows=self._settings.query_rows)
+        rows = self._ask(text, {name: _term(value) for name, value in values.items()})
         if rows.form == "ask":
             return [{"boolean": rows.boolean}]
         return [{name: _value(row.get(name)) for name in rows.variables} for row in rows]
+
+
+def asking(query: Callable[..., Rows], settings: Settings) -> Ask:
+    """What a `Graph` asks with: the guard, the settings' limits, and `query` for what passes them."""
+    from abi.graph.guard import check_query
+    from abi.graph.template import compile_template
+
+    def ask(text: str, terms: Mapping[str, Term]) -> Rows:
+        parameters = [_parameter(name, term) for name, term in terms.items()]
+        template = compile_template(text, parameters, settings.all_prefixes(), settings)
+        bound = template.bind(dict(terms))
+        check_query(bound, settings)
+        return query(bound, rows=settings.query_rows)
+
+    return ask
 
 
 def _value(term: Term | None) -> Any:
@@ -73,6 +85,8 @@ def _term(value: Any) -> Term:
 
 
 def _parameter(name: str, term: Term) -> Parameter:
+    from abi.records.record import Parameter
+
     if term.kind == "iri":
         return Parameter(name=name, value_class="http://www.w3.org/2002/07/owl#Thing")
     return Parameter(name=name, datatype=term.datatype or XSD + "string")

@@ -18,7 +18,7 @@ from abi.records.openapi import Operation, OperationFault, is_json
 from abi.records.record import HttpRequest
 from abi.tools.arguments import argument_error
 from abi.tools.http_message import Message, written
-from abi.tools.python_function import rows_of
+from abi.tools.json_values import rows_of
 from abi.tools.runner import RunContext, ToolResult
 from abi.tools.schema_model import schema_faults, schema_model, schema_values
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +13,7 @@ from abi.errors import Unsupported
 from abi.graph.rows import Rows
 from abi.records.record import Record
 from abi.settings import Settings
+from abi.tools.json_values import jsonable
 
 __all__ = ["RUNNERS", "QueryFunction", "RunContext", "Runner", "ToolResult", "run"]
 
@@ -100,23 +99,6 @@ def run(record: Record, raw_arguments: Mapping[str, Any], context: RunContext) -
     result.family = record.family
     result.seconds = time.monotonic() - started
     return result
-
-
-def jsonable(value: Any) -> Any:
-    """Plain JSON values; numbers stay numbers, times are ISO 8601, what JSON does not know is its text."""
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else str(value)
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() and abs(value) < 2**53 else float(value)
-    if isinstance(value, (datetime, date)):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(k): jsonable(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [jsonable(v) for v in value]
-    return str(value)
 
 
 def _in(module: str) -> Runner:

@@ -17,7 +17,7 @@ from abi.terms import RDFS_SUBCLASSOF
 from abi.tools.answer import render_answer
 from abi.tools.arguments import argument_model
 from abi.tools.embedded_database import PREFIX, collection_file, embedded_rows
-from abi.tools.python_function import rows_of
+from abi.tools.json_values import rows_of
 from abi.tools.record_embedder import record_embedder
 from abi.tools.runner import RunContext, ToolResult
 from abi.tools.schema_model import schema_values

@@ -12,7 +12,7 @@ from abi.records.sqlpp_tokens import SqlppFault, tokenize
 from abi.tools.answer import render_answer
 from abi.tools.arguments import argument_model
 from abi.tools.embedded_database import PREFIX, embedded_rows, plain
-from abi.tools.python_function import rows_of
+from abi.tools.json_values import rows_of
 from abi.tools.runner import RunContext, ToolResult
 from abi.tools.schema_model import schema_values
 from abi.tools.sqlpp_duckdb import translate

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +22,9 @@ from abi.records.reader import ReadContext, read_file
 from abi.records.record import PythonFunction
 from abi.records.scan import scan
 from abi.settings import Settings
-from abi.tools.python_function import call, rows_of, run
-from abi.tools.python_module import forget_modules
+from abi.tools.json_values import rows_of
+from abi.tools.python_function import job_of, run
+from abi.tools.python_process import call_apart, end_processes
 from abi.tools.runner import RunContext
 
 
@@ -27,7 +32,7 @@ from abi.tools.runner import RunContext
 def nothing_is_left_behind() -> Iterator[None]:
     modules, path, stdout = set(sys.modules), list(sys.path), sys.stdout
     yield
-    forget_modules()
+    end_processes()
     assert sys.path == path
     assert sys.stdout is stdout
     assert not {n for n in set(sys.modules) - modules if n.startswith(("agentc", "abi_tool_"))}
@@ -50,7 +55,7 @@ class Workspace:
         return {r.name: r for r in records if isinstance(r, PythonFunction)}
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        return call(self.tools()[name], arguments, root=self.root, trusted=True)
+        return call_apart(job_of(self.tools()[name], self.root), arguments, seconds=60)
 
 
 @pytest.fixture
@@ -58,10 +63,10 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def test_an_untrusted_workspace_runs_nothing(workspace: Workspace) -> None:
+def test_an_untrusted_workspace_runs_nothing(workspace: Workspace, context: RunContext) -> None:
     workspace.write("t.py", 'open("ran", "w")\nfrom abi import tool\n@tool\ndef f():\n    "x"\n')
     with pytest.raises(Untrusted) as caught:
-        call(workspace.tools()["f"], {}, root=workspace.root, trusted=False)
+        run(workspace.tools()["f"], {}, replace(context, trusted=False))
     assert "abi trust" in caught.value.hint
     assert not Path("ran").exists()
 
@@ -174,26 +179,23 @@ def test_a_file_is_loaded_once_and_again_when_it_or_its_neighbour_changes(worksp
 
 
 def test_prints_go_to_stderr_also_from_calls_at_the_same_time(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = (
         'import time\nfrom abi import tool\nprint("loading")\n'
         '@tool\ndef f(n: int):\n    "x"\n    print("in", n)\n    time.sleep(n / 50)\n    return n\n'
     )
     workspace.write("t.py", text)
-    record = workspace.tools()["f"]
-    threads = [
-        threading.Thread(target=lambda n=n: call(record, {"n": n}, root=workspace.root, trusted=True))
-        for n in (3, 1, 2)
-    ]
+    job = job_of(workspace.tools()["f"], workspace.root)
+    threads = [threading.Thread(target=lambda n=n: call_apart(job, {"n": n}, seconds=60)) for n in (3, 1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     print("after")
-    captured = capsys.readouterr()
+    captured = capfd.readouterr()
     assert captured.out == "after\n"
-    assert captured.err.count("loading") == 1 and captured.err.count("in ") == 3
+    assert captured.err.count("loading") == 3 and captured.err.count("in ") == 3
 
 
 def test_a_coroutine_runs_inside_a_running_loop(workspace: Workspace) -> None:
@@ -252,7 +254,7 @@ def test_only_marked_functions_of_files_inside_the_workspace_run(workspace: Work
     def run(function: str = "f", path: str = "t.py") -> None:
         assert record.source is not None
         changed = {"function": function, "source": record.source.model_copy(update={"path": path})}
-        call(record.model_copy(update=changed), {}, root=workspace.root, trusted=True)
+        call_apart(job_of(record.model_copy(update=changed), workspace.root), {}, seconds=60)
 
     run()
     with pytest.raises(ToolFailed, match="marked"):
@@ -366,3 +368,140 @@ def test_a_tools_query_is_guarded_and_its_values_are_terms(workspace: Workspace,
 )
 def test_results_as_rows(value: Any, rows: list[dict[str, Any]]) -> None:
     assert rows_of(value).python() == rows
+
+
+HANGS = """
+import asyncio, os, subprocess, sys, time
+from pathlib import Path
+from abi import tool
+
+def child_says(path):
+    with open(path, "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(600)
+
+@tool
+def hang():
+    "x"
+    while True:
+        pass
+
+@tool
+async def wait():
+    "x"
+    await asyncio.sleep(600)
+
+@tool
+def fork(path: str):
+    "x"
+    if os.fork() == 0:
+        child_says(path)
+    time.sleep(600)
+
+@tool
+def leave(path: str):
+    "x"
+    if os.fork() == 0:
+        os.setsid()
+        child_says(path)
+    while not Path(path).exists():
+        time.sleep(0.01)
+    os._exit(7)
+
+@tool
+def shout():
+    "x"
+    os.write(1, b"to the file descriptor\\n")
+    subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
+    return sys.stdin.read()
+
+@tool
+def kept(name: str):
+    "x"
+    return [os.environ.get(name), os.getcwd(), os.getpid()]
+"""
+
+
+def gone(pid: int) -> bool:
+    """Whether the process has ended; one that nobody has waited for yet has, too."""
+    for _ in range(500):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def limited(workspace: Workspace, tool: str, seconds: float = 0.5, /, **arguments: Any) -> Any:
+    return call_apart(job_of(workspace.tools()[tool], workspace.root), arguments, seconds=seconds)
+
+
+@pytest.mark.parametrize("name", ["hang", "wait"])
+def test_a_tool_that_hangs_is_ended_and_the_next_call_works(workspace: Workspace, name: str) -> None:
+    workspace.write("t.py", HANGS)
+    before = limited(workspace, "kept", 60, name="HOME")[2]
+    with pytest.raises(ToolFailed, match=rf"{name} took longer than 0\.5 s and was ended") as caught:
+        limited(workspace, name)
+    assert "python_seconds" in caught.value.hint
+    assert gone(before)
+    assert limited(workspace, "kept", 60, name="HOME")[2] != before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_what_a_tool_has_started_is_ended_with_it(workspace: Workspace) -> None:
+    workspace.write("t.py", HANGS)
+    note = workspace.root / "pid"
+    with pytest.raises(ToolFailed, match="took longer"):
+        limited(workspace, "fork", 5, path=str(note))
+    assert gone(int(note.read_text()))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_tool_that_ends_its_process_is_told_although_a_daemon_of_it_goes_on(workspace: Workspace) -> None:
+    workspace.write("t.py", HANGS)
+    note = workspace.root / "pid"
+    with pytest.raises(ToolFailed, match=r"leave ended its process \(exit code 7\)"):
+        limited(workspace, "leave", 120, path=str(note))
+    os.kill(int(note.read_text()), signal.SIGKILL)
+
+
+def test_nothing_that_a_tool_or_its_children_write_gets_on_stdout(
+    workspace: Workspace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    workspace.write("t.py", HANGS)
+    assert limited(workspace, "shout", 60) == ""
+    captured = capfd.readouterr()
+    assert captured.out == "" and "to the file descriptor" in captured.err and "from a child" in captured.err
+
+
+def test_a_kept_process_sees_the_environment_and_the_folder_of_each_call(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.write("t.py", HANGS)
+    first = limited(workspace, "kept", 60, name="ABI_TRY")
+    monkeypatch.setenv("ABI_TRY", "there")
+    monkeypatch.chdir(workspace.root)
+    second = limited(workspace, "kept", 60, name="ABI_TRY")
+    assert first[0] is None and second[:2] == ["there", str(workspace.root.resolve())]
+    assert first[2] == second[2]
+
+
+def test_a_process_ends_with_the_one_that_started_it(workspace: Workspace) -> None:
+    workspace.write("t.py", HANGS)
+    text = (
+        "import os, sys, threading, time\nfrom pathlib import Path\n"
+        "from abi.tools.python_process import PythonJob, call_apart\n"
+        "root = Path(sys.argv[1])\n"
+        "job = lambda name: PythonJob(root, name, 't.py', name, (root / 't.py').read_bytes())\n"
+        "print(call_apart(job('kept'), {'name': 'x'}, seconds=60)[2], flush=True)\n"
+        "threading.Thread(target=lambda: call_apart(job('hang'), {}, seconds=600), daemon=True).start()\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", text, str(workspace.root)], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        time.sleep(0.3)
+        parent.kill()
+    assert gone(pid)
