@@ -258,13 +258,17 @@ class Workspace(OpenedWorkspace):
             self._follow(store, written.subjects, before)
             return written
 
-    def load(self, files: Sequence[str | Path], *, graph: str | None = None) -> LoadReport:
-        """Load RDF files: added to `graph`; without it each file into a graph of its own, which is renewed."""
+    def load(self, files: Sequence[str | Path], *, graph: str | None = None, apart: bool = False) -> LoadReport:
+        """Load RDF files: added to `graph`; without it each file into a graph of its own, which is renewed.
+
+        `apart`: files of others, parsed in a process that may end without this one.
+        """
         from abi.graph.loads import load_files
 
         with self._writing() as store:
             before = store.version()
-            report = load_files(store, self._gate(store), [Path(f) for f in files], self.settings, graph)
+            parser = partial(self.pool.parse, seconds=self.settings.query_seconds_cap) if apart else None
+            report = load_files(store, self._gate(store), [Path(f) for f in files], self.settings, graph, parser)
             if store.version() != before:
                 self._follow(store, report.subjects, before)
         if report.triples:
@@ -626,6 +630,10 @@ class Workspace(OpenedWorkspace):
     ) -> Iterator[Event | TurnResult]:
         """The same as events while it happens."""
         return self.agent(agent).stream(text, thread_id, **options)
+
+    def awaits_approval(self, thread_id: str, principal: str | None = None) -> bool:
+        """Whether a conversation waits for yes or no to a change that its last answer proposed."""
+        return self._runtime.awaits_approval(thread_id, principal)
 
     @property
     def threads(self) -> Threads:

@@ -179,6 +179,12 @@ class AgentRuntime:
         yield Event("done", result.agent, "[DONE]")
         yield result
 
+    def awaits_approval(self, thread_id: str, principal: str | None = None) -> bool:
+        """Whether the last answer of a thread proposed a change that nobody has said yes or no to."""
+        config: RunnableConfig = {"configurable": {"thread_id": thread_key(principal, thread_id)}}
+        with self._kept():
+            return self._graph.get_state(config).next == ("approve",)
+
     def _thread(self, thread_id: str) -> _ThreadLock:
         with self._lock:
             return self._threads.setdefault(thread_id, _ThreadLock())

@@ -78,16 +78,20 @@ class Threads:
         self._memory = memory
         self._read_only = read_only
 
-    def list(self, principal: str | None = None, *, limit: int = 50) -> list[ThreadInfo]:
-        """The last threads, the newest first."""
+    def list(self, principal: str | None = None, *, limit: int = 50, offset: int = 0) -> list[ThreadInfo]:
+        """The last threads, the newest first, without the first `offset` of them."""
         found: list[ThreadInfo] = []
-        for key in self._keys(principal):
+        for key in self._keys(principal)[offset:]:
             if len(found) == limit:
                 break
             state = self._state(key)
             if state is not None:
                 found.append(_info(key, *state))
         return found
+
+    def count(self, principal: str | None = None) -> int:
+        """How many threads there are."""
+        return len(self._keys(principal))
 
     def show(self, thread_id: str, principal: str | None = None) -> dict[str, Any]:
         """One thread with its messages. Raises NotFound."""

@@ -16,7 +16,7 @@ from abi.graph.catalog import Catalog, iri_term
 from abi.graph.change import Change
 from abi.graph.formats import format_of, serialize
 from abi.graph.names import encode
-from abi.graph.rdf_source import parse_rdf
+from abi.graph.rdf_source import Parser, parse_rdf
 from abi.graph.store import BOOKKEEPING
 from abi.records.scan import RDF_SUFFIXES, SourceFile
 from abi.settings import Settings
@@ -42,13 +42,19 @@ class LoadReport:
 
 
 def load_files(
-    store: OxigraphStore, gate: Gate, files: Sequence[Path], settings: Settings, graph: str | None = None
+    store: OxigraphStore,
+    gate: Gate,
+    files: Sequence[Path],
+    settings: Settings,
+    graph: str | None = None,
+    parser: Parser | None = None,
 ) -> LoadReport:
     """Load files in one atomic update, or nothing where any of them has a fault.
 
     With `graph` all triples are added to that graph. Without it each file has a graph of its own, `{base}graph/NAME`,
     which is replaced, so that loading a file again brings it up to date; a file that names its graphs (TriG, N-Quads)
-    adds to those. Raises UsageError for a graph's name that is no IRI, Unreadable for a file that is not there.
+    adds to those. `parser` parses in place of this process. Raises UsageError for a graph's name that is no IRI,
+    Unreadable for a file that is not there.
     """
     if graph is not None:
         iri_term(graph)
@@ -62,12 +68,12 @@ def load_files(
             raise Unreadable(f"There is no file {path}.")
         status = path.stat()
         file = SourceFile(str(path), path, status.st_size, status.st_mtime_ns)
-        parsed = parse_rdf(file, None, settings) if format_of(path.name).graphs else None
+        parsed = parse_rdf(file, None, settings, parser) if format_of(path.name).graphs else None
         # JSON-LD may name graphs and seldom does.
         names_graphs = parsed is not None and any(isinstance(q.graph_name, ox.NamedNode) for q in parsed.quads)
         own = graph or (None if names_graphs else f"{settings.base_iri}graph/{encode(path.stem)}")
         if parsed is None:
-            parsed = parse_rdf(file, own, settings)
+            parsed = parse_rdf(file, own, settings, parser)
         elif own is not None:
             target = ox.NamedNode(own)
             parsed.quads = [ox.Quad(q.subject, q.predicate, q.object, target) for q in parsed.quads]

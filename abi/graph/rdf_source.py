@@ -52,7 +52,7 @@ class ParsedRdf:
     findings: list[Finding] = field(default_factory=list)
 
 
-def parse_rdf(file: SourceFile, graph: str | None, settings: Settings) -> ParsedRdf:
+def parse_rdf(file: SourceFile, graph: str | None, settings: Settings, parser: Parser | None = None) -> ParsedRdf:
     """Read a file, by its extension, into `graph`; None keeps the graphs that the file names (TriG, N-Quads, JSON-LD).
 
     Never raises for what is in the file.
@@ -65,7 +65,7 @@ def parse_rdf(file: SourceFile, graph: str | None, settings: Settings) -> Parsed
     except (UsageError, OSError) as error:
         message = f"the file cannot be read: {getattr(error, 'message', None) or error}"
         return ParsedRdf(findings=[Finding(file.path, 0, "", "error", "rdf-unreadable", message)])
-    return parse_text(data, row, graph, path=file.path, settings=settings)
+    return parse_text(data, row, graph, path=file.path, settings=settings, parser=parser)
 
 
 def parse_text(

@@ -13,12 +13,25 @@ from starlette.exceptions import HTTPException
 from abi import __version__
 from abi.errors import AbiError
 from abi.keys import Keys
-from abi.server import graph_store, health, sparql
+from abi.server import (
+    agents,
+    catalog,
+    dereference,
+    files,
+    graph_store,
+    health,
+    openapi,
+    sparql,
+    threads,
+    tools,
+    upkeep,
+    versions,
+)
 from abi.server.access import Access
 from abi.server.doorway import Bounds, Doorway
 from abi.server.observe import Metrics, Observer
-from abi.server.problems import handle_abi, handle_http, handle_validation
-from abi.server.service import Service
+from abi.server.problems import handle_abi, handle_gone, handle_http, handle_validation
+from abi.server.service import Gone, Service
 
 if TYPE_CHECKING:
     from abi.workspace import Workspace
@@ -28,6 +41,8 @@ __all__ = ["create_app"]
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _FORM_GROWTH = 3
 """Percent-encoding makes three bytes of one."""
+_LOADED_FILES = 8
+"""The largest files that `/load` takes at once; many more where they are smaller."""
 
 
 def create_app(
@@ -50,10 +65,13 @@ def create_app(
         yield
         service.close()
 
-    app = FastAPI(title="abi", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(title="abi", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.service, app.state.metrics = service, metrics
     app.router.routes += [*sparql.routes(), *graph_store.routes()]
-    app.include_router(health.router)
+    for module in (health, agents, tools, catalog, threads, files, versions, upkeep, dereference, openapi):
+        app.include_router(module.router)
+    app.state.documents = openapi.Documents(app)
+    app.add_exception_handler(Gone, handle_gone)
     app.add_exception_handler(AbiError, handle_abi)
     app.add_exception_handler(HTTPException, handle_http)
     app.add_exception_handler(RequestValidationError, handle_validation)
@@ -62,6 +80,7 @@ def create_app(
     app.add_middleware(Access, keys=service.keys, rate=settings.server_rate)
     text = settings.max_query_bytes * _FORM_GROWTH + 16 * 1024
     sizes = {"/sparql": text, "/update": text, "/store": settings.max_rdf_bytes}
+    sizes["/load"] = _LOADED_FILES * settings.max_rdf_bytes
     app.add_middleware(Bounds, requests=settings.server_requests, size=settings.max_body_bytes, sizes=sizes)
     names = {*_LOCAL, *(h.lower() for h in (*settings.server_hosts, *hosts))}
     app.add_middleware(Doorway, hosts=names, origins=settings.server_origins)

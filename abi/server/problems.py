@@ -13,7 +13,7 @@ from abi.errors import AbiError, NotFound, Unauthenticated, UsageError, WrongMet
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["InternalFault", "handle_abi", "handle_http", "handle_validation", "problem"]
+__all__ = ["InternalFault", "handle_abi", "handle_gone", "handle_http", "handle_validation", "problem"]
 
 
 class InternalFault(AbiError):
@@ -35,6 +35,11 @@ def problem(error: AbiError) -> Response:
 async def handle_abi(request: Request, error: Exception) -> Response:
     assert isinstance(error, AbiError)
     return problem(error)
+
+
+async def handle_gone(request: Request, error: Exception) -> Response:
+    """Nobody is there to be answered: the outermost layer counts it."""
+    raise error
 
 
 async def handle_http(request: Request, error: Exception) -> Response:

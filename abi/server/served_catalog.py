@@ -78,7 +78,7 @@ def _one(records: dict[str, Record], name: str, kind: str) -> Record:
     if found is None:
         from rapidfuzz import process
 
-        near = [match[0] for match in process.extract(name, records, limit=3, score_cutoff=60)]
+        near = [match[0] for match in process.extract(name, list(records), limit=3, score_cutoff=60)]
         hint = f"Did you mean {', '.join(near)}?" if near else f"GET /catalog/{kind}s lists those that there are."
         raise NotFound(f"There is no {kind} {name!r}.", hint=hint)
     return found

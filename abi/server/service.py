@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -88,6 +88,22 @@ class Service:
             raise
         finally:
             left.cancel()
+
+    async def while_heard(self, request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+        """Wait for `work`; where the client leaves before it is done, cancel it and raise Gone."""
+        task, left = asyncio.ensure_future(work), asyncio.ensure_future(_left(request))
+        try:
+            waited: set[asyncio.Future[Any]] = {task, left}
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise Gone("The client left.")
+            return task.result()
+        finally:
+            left.cancel()
+            if not task.done():
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Exception):
+                    await task
 
     async def work(self, work: Callable[[], _T]) -> _T:
         """Work in a thread, for whoever has no request at hand."""

@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from abi.graph.cancelling import ended_by
 from abi.graph.pool import Cancel
 
 if TYPE_CHECKING:
+    from abi.agents.agent import TurnOptions
     from abi.agents.turn import Event, TurnResult
     from abi.keys import Principal
     from abi.workspace import Workspace
@@ -62,11 +63,13 @@ class Turns:
             with contextlib.suppress(RuntimeError):  # the loop has ended, and its listeners with it
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
+        options = self._options(principal, model, write, stop)
+
         def pump() -> None:
             last: BaseException | None = None
             try:
                 with ended_by(cancel):
-                    for item in self._items(principal, agent, text, thread_id, model, write, stop):
+                    for item in self._workspace.chat_stream(text, agent=agent, thread_id=thread_id, **options):
                         put(item)
             except Exception as error:
                 last = error
@@ -87,36 +90,33 @@ class Turns:
             cancel()
             work.cancel()
 
-    async def answer(self, principal: Principal, agent: str | None, text: str, **options: Any) -> TurnResult:
-        """The result of a turn alone; besides as `stream`."""
-        from abi.agents.turn import TurnResult
-
-        async with contextlib.aclosing(self.stream(principal, agent, text, **options)) as items:  # type: ignore[type-var]
-            async for item in items:
-                if isinstance(item, TurnResult):
-                    return item
-        raise AssertionError("a turn always gives a result")  # pragma: no cover
-
-    def _items(
+    async def answer(
         self,
         principal: Principal,
         agent: str | None,
         text: str,
-        thread_id: str | None,
-        model: str | None,
-        write: bool,
-        stop: threading.Event,
-    ) -> Iterator[Event | TurnResult]:
+        thread_id: str | None = None,
+        *,
+        model: str | None = None,
+        write: bool = False,
+    ) -> TurnResult:
+        """The result of a turn alone; besides as `stream`. Cancelling it ends the turn."""
+        stop, cancel = threading.Event(), Cancel()
+        options = self._options(principal, model, write, stop)
+
+        def work() -> TurnResult:
+            with ended_by(cancel):
+                return self._workspace.chat(text, agent=agent, thread_id=thread_id, **options)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            stop.set()
+            cancel()
+
+    def _options(self, principal: Principal, model: str | None, write: bool, stop: threading.Event) -> TurnOptions:
         may_write = write and principal.may("writer")
-        return self._workspace.chat_stream(
-            text,
-            agent=agent,
-            thread_id=thread_id,
-            model=model,
-            principal=owner_of(principal),
-            may_write=may_write,
-            stop=stop,
-        )
+        return {"model": model, "principal": owner_of(principal), "may_write": may_write, "stop": stop}
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
