@@ -57,8 +57,9 @@ class Change:
         for graph in sorted(self.drop - set(self.replace)):
             removed.update(dict.fromkeys(store.quads(graph)))
         for graph, quads in self.replace.items():
-            wanted = dict.fromkeys(_storable(q) for q in quads)
-            if any(q.graph_name != ox.NamedNode(graph) for q in wanted):
+            wanted = dict.fromkeys(map(_storable, quads))
+            node = ox.NamedNode(graph)
+            if any(q.graph_name != node for q in wanted):
                 raise ValueError(f"a quad of another graph is among those of <{graph}>")
             held = set(store.quads(graph))
             removed.update(dict.fromkeys(q for q in held if q not in wanted))
@@ -77,14 +78,16 @@ class Change:
 
 
 def _storable(quad: ox.Quad) -> ox.Quad:
-    if isinstance(quad.subject, ox.Triple) or isinstance(quad.object, ox.Triple):
+    # Each look at a part of a quad makes an object anew, and this is done for every quad that comes in.
+    subject, value = quad.subject, quad.object
+    if isinstance(subject, ox.Triple) or isinstance(value, ox.Triple):
         raise _refused("triple-term", "a triple is used as a term; use a node that stands for it", quad)
     if isinstance(quad.graph_name, ox.DefaultGraph):
         raise _refused("graph-missing", "a triple is in no named graph; write GRAPH <iri> { ... } around it", quad)
-    if isinstance(quad.object, ox.Literal):
-        form = stored_form(quad.object)
-        if form is not quad.object:
-            return ox.Quad(quad.subject, quad.predicate, form, quad.graph_name)
+    if isinstance(value, ox.Literal):
+        form = stored_form(value)
+        if form is not value:
+            return ox.Quad(subject, quad.predicate, form, quad.graph_name)
     return quad
 
 

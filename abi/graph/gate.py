@@ -69,13 +69,13 @@ class Gate:
         self._loaded: Shapes | None = None
         self._loaded_at = 0.0
 
-    def check(self, change: Change) -> list[Finding]:
+    def check(self, change: Change | Net) -> list[Finding]:
         """All that is wrong with a change, sorted by place; the store is not touched.
 
         Raises Invalid where no graph of abi may hold the change, or a file of shapes is broken.
         """
         with self.store.writing:
-            return self._findings(change.net(self.store))
+            return self._findings(self._net(change))
 
     def check_all(self) -> list[Finding]:
         """All that is wrong with what the store holds now; for a workspace whose shapes changed."""
@@ -84,13 +84,13 @@ class Gate:
             # The candidate asks the store as well: every triple twice in one graph is still one triple.
             return self._findings(Net([], everything))
 
-    def commit(self, change: Change, *, mark_edited: Iterable[str] = ()) -> int:
+    def commit(self, change: Change | Net, *, mark_edited: Iterable[str] = ()) -> int:
         """Make a change that was checked, in one step. Gives the store's version, which is unmoved by no change.
 
         `mark_edited`: IRIs of source graphs that are no longer what their file says.
         """
         with self.store.writing:
-            return self._commit(change.net(self.store), mark_edited)
+            return self._commit(self._net(change), mark_edited)
 
     def write(self, change: Change, *, mark_edited: Iterable[str] = (), strict: bool = False) -> Written:
         """Check and make a change. Raises Invalid with all findings where one is an error; nothing is written then."""
@@ -110,6 +110,9 @@ class Gate:
     def edited_graphs(self, net: Net) -> list[str]:
         """The source graphs that a change from outside touches: they are marked."""
         return [g for g in net.graphs() if self.base and g.startswith(f"{self.base}source/")]
+
+    def _net(self, change: Change | Net) -> Net:
+        return change if isinstance(change, Net) else change.net(self.store)
 
     def _commit(self, net: Net, mark_edited: Iterable[str]) -> int:
         if not net:

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 from abi import terms
 from abi.findings import Finding, has_errors
 from abi.graph.catalog import KIND_CLASSES, Catalog, Entry
-from abi.graph.change import Change
+from abi.graph.change import Change, Net
 from abi.graph.gate import Gate
 from abi.graph.loading import SHIPPED, Loaded, Loader, Look, shipped_sources
 from abi.graph.mapping import provenance_quads
@@ -135,10 +135,12 @@ class Indexer:
         )
         change = self._change(plan)
         report = self._count(plan, change)
-        report.findings = self._check(plan, change, tell)
+        # Once for both, the check and the write: nobody else writes meanwhile.
+        net = change.net(self.store)
+        report.findings = self._check(plan, net, tell)
         if not has_errors(report.findings) and not dry_run and change:
             tell("write", 0, 1)
-            self.gate.commit(change)
+            self.gate.commit(net)
             tell("write", 1, 1)
             report.written = True
         report.records = sum(Catalog(self.store).counts().values())
@@ -250,12 +252,12 @@ class Indexer:
                 if isinstance(defined.subject, ox.NamedNode):
                     yield from self.store.match(defined.subject, _LINE, None, graph)
 
-    def _check(self, plan: _Plan, change: Change, tell: Progress) -> list[Finding]:
+    def _check(self, plan: _Plan, net: Net, tell: Progress) -> list[Finding]:
         findings = list(plan.findings)
         # The gate would only repeat what is wrong with a file that was not read whole.
-        if change:
+        if net:
             tell("validate", 0, 1)
-            found = self.gate.check(change)
+            found = self.gate.check(net)
             tell("validate", 1, 1)
             seen = {(f.path, f.line, f.code) for f in findings}
             findings += [f for f in found if (f.path, f.line, f.code) not in seen]
@@ -363,7 +365,7 @@ def check_files(
     scanned = scan(root, settings.sources, None, settings)
     plan = indexer._plan(scanned, (), False, progress or _no_progress)
     change = indexer._change(plan)
-    findings = indexer._check(plan, change, progress or _no_progress)
+    findings = indexer._check(plan, change.net(indexer.store), progress or _no_progress)
     kinds = {c: k for k, c in KIND_CLASSES.items()}
     entries = []
     for loaded in plan.loaded:

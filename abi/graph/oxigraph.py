@@ -23,7 +23,6 @@ from abi.graph.migrations import migrate
 from abi.graph.results import rows_of, term_of
 from abi.graph.rows import Rows
 from abi.graph.store import BOOKKEEPING, BUMP_VERSION, GRAPH_VERSION, SCHEMA_VERSION, GraphStore
-from abi.graph.tokens import tokenize
 from abi.settings import PREFIXES, Settings
 
 if TYPE_CHECKING:
@@ -328,6 +327,8 @@ def has_dataset_clause(text: str) -> bool:
     """Whether a query names its graphs by FROM: Oxigraph would override them where it is asked for the union."""
     if not _FROM.search(text):
         return False
+    from abi.graph.tokens import tokenize
+
     try:
         return any(t.upper == "FROM" for t in tokenize(text))
     except (QueryRefused, QuerySyntaxError):

@@ -73,6 +73,14 @@ def test_vectors_are_unit_rows_in_the_order_of_the_texts(embedder: MiniLM) -> No
         assert float(embedder.embed([text])[0] @ vector) > 0.99999
 
 
+def test_the_first_few_texts_have_the_vectors_of_the_later_ones() -> None:
+    fresh = MiniLM()
+    ones = np.concatenate([fresh.embed([text]) for text in TEXTS])
+    assert len(TEXTS) > 2 * minilm.AS_READ
+    assert np.allclose(ones, fresh.embed(TEXTS), atol=1e-6)
+    assert np.allclose(ones, MiniLM().embed(TEXTS), atol=1e-6)
+
+
 def test_no_text_gives_no_row(embedder: MiniLM) -> None:
     assert embedder.embed([]).shape == (0, 384)
 
@@ -111,7 +119,7 @@ def test_threads_share_one_model(embedder: MiniLM) -> None:
     for thread in threads:
         thread.join()
     assert len(results) == 4
-    assert all(np.array_equal(results[0], r) for r in results)
+    assert all(np.allclose(results[0], r, atol=1e-6) for r in results)
 
 
 def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
