@@ -49,6 +49,12 @@ _NEVER: tuple[Network, ...] = tuple(
 )
 """Link-local, the metadata services of clouds, and "this host"."""
 _MAX_REDIRECTS = 5
+_HEADERS = (
+    ("accept", "*/*"),
+    ("accept-encoding", "gzip, deflate"),
+    ("connection", "keep-alive"),
+    ("user-agent", "abi"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +190,8 @@ class NetClient:
         self.seconds = seconds
         self.max_bytes = max_bytes
         self._resolver = resolver
-        self._client: httpx.Client | None = None
+        self._transport: httpx.BaseTransport | None = None
+        self._limits = {"timeout": {"connect": seconds, "read": seconds, "write": seconds, "pool": seconds}}
         self._lock = threading.Lock()
 
     def allows(self, url: str) -> bool:
@@ -206,17 +213,20 @@ class NetClient:
         import httpx
 
         self._check(url)
-        client = self._open()
+        transport = self._open()
         deadline = time.monotonic() + self.seconds
         try:
-            request = client.build_request(method, url, headers=headers, content=content)
+            # Straight to the transport: an httpx client would keep cookies, for whoever sends the next request.
+            sent = list(headers.items() if isinstance(headers, Mapping) else headers or ())
+            given = {name.lower() for name, _ in sent}
+            sent += [(name, value) for name, value in _HEADERS if name not in given]
+            request = httpx.Request(method, url, headers=sent, content=content, extensions=self._limits)
             if str(request.url) != url:
                 self._check(str(request.url))  # as httpx reads it, which is where it goes
             for _ in range(_MAX_REDIRECTS + 1):
-                reply, following = self._send(client, request, deadline)
+                reply, following = self._send(transport, request, deadline)
                 if following is None:
                     return reply
-                self._same_host(request, following)
                 request = following
         except httpx.HTTPError as error:
             raise NetworkError(f"{_shown(url)} cannot be reached: {error}.") from error
@@ -233,9 +243,9 @@ class NetClient:
 
     def close(self) -> None:
         with self._lock:
-            if self._client is not None:
-                self._client.close()
-            self._client = None
+            if self._transport is not None:
+                self._transport.close()
+            self._transport = None
 
     def _check(self, url: str) -> None:
         if self.allow_list.allows(url):
@@ -249,20 +259,24 @@ class NetClient:
             f"Requests to {entry} are not allowed.", hint=f"If you trust it, add {entry} to net_allow in abi.yaml."
         )
 
-    def _same_host(self, request: httpx.Request, following: httpx.Request) -> None:
-        self._check(str(following.url))
-        before, after = origin_of(str(request.url)), origin_of(str(following.url))
+    def _same_host(self, url: str, following: str) -> None:
+        self._check(following)
+        before, after = origin_of(url), origin_of(following)
         if before[1] != after[1] or before[0] == "https" != after[0]:
-            message = f"{_shown(str(request.url))} redirects to another host, {_shown(str(following.url))}."
+            message = f"{_shown(url)} redirects to another host, {_shown(following)}."
             raise Denied(message, hint="Use the address that it redirects to, if you trust it.")
 
     def _send(
-        self, client: httpx.Client, request: httpx.Request, deadline: float
+        self, transport: httpx.BaseTransport, request: httpx.Request, deadline: float
     ) -> tuple[Reply, httpx.Request | None]:
         _clock.deadline = deadline
-        response = client.send(request, stream=True)
+        response = transport.handle_request(request)
         try:
-            following = response.next_request
+            following = None
+            if response.has_redirect_location:
+                target = request.url.join(response.headers["location"])
+                self._same_host(str(request.url), str(target))
+                following = _redirected(request, response.status_code, target)
             pieces: list[bytes] = []
             size = 0
             truncated = False
@@ -280,12 +294,12 @@ class NetClient:
         headers = {key.lower(): value for key, value in response.headers.items()}
         return Reply(response.status_code, headers, b"".join(pieces), str(request.url), truncated), following
 
-    def _open(self) -> httpx.Client:
-        if self._client is None:
+    def _open(self) -> httpx.BaseTransport:
+        if self._transport is None:
             with self._lock:
-                if self._client is None:
-                    self._client = _client(self.allow_list, self._resolver, self.seconds)
-        return self._client
+                if self._transport is None:
+                    self._transport = _transport(self.allow_list, self._resolver)
+        return self._transport
 
 
 _clock = threading.local()
@@ -297,8 +311,26 @@ def _remaining(timeout: float | None) -> float:
     return max(0.001, min(left, timeout if timeout is not None else left))
 
 
-def _client(allow: AllowList, resolver: Resolver, seconds: float) -> httpx.Client:
-    """An httpx client on a connection pool whose connections go to judged addresses only."""
+def _redirected(request: httpx.Request, status: int, url: httpx.URL) -> httpx.Request:
+    """The request that a redirection to `url` asks for, as browsers understand it."""
+    import httpx
+
+    method, headers, content = request.method, request.headers.copy(), request.content
+    to_get = status == 303 and method != "HEAD"
+    if to_get or (status in (301, 302) and method == "POST"):
+        method, content = "GET", b""
+        for name in ("content-length", "content-type", "transfer-encoding"):
+            headers.pop(name, None)
+    headers.pop("host", None)  # another port is another host to name
+    before, after = origin_of(str(request.url)), origin_of(str(url))
+    if before != after and (before[0], after[0], before[2], after[2]) != ("http", "https", 80, 443):
+        for name in ("authorization", "cookie"):
+            headers.pop(name, None)
+    return httpx.Request(method, url, headers=headers, content=content or None, extensions=request.extensions)
+
+
+def _transport(allow: AllowList, resolver: Resolver) -> httpx.BaseTransport:
+    """A connection pool whose connections go to judged addresses only."""
     import httpcore
     import httpx
 
@@ -400,8 +432,7 @@ def _client(allow: AllowList, resolver: Resolver, seconds: float) -> httpx.Clien
         def close(self) -> None:
             self._inner.close()
 
-    timeout = httpx.Timeout(seconds)
-    return httpx.Client(transport=Transport(), timeout=timeout, follow_redirects=False, trust_env=False)
+    return Transport()
 
 
 class _translated:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -27,6 +28,15 @@ class Handler(BaseHTTPRequestHandler):
             self._drip()
         elif self.path.startswith("/to/"):
             self.answer(302, b"", {"Location": self.path.removeprefix("/to/").replace("~", "/")})
+        elif self.path.startswith("/post/"):
+            status, _, target = self.path.removeprefix("/post/").partition("/")
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            location = {"Location": target.replace("~", "/"), "Set-Cookie": "session=1"}
+            self.answer(int(status), b"", location)
+        elif self.path == "/echo":
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            kept = {k.lower(): v for k, v in self.headers.items()}
+            self.answer(200, json.dumps({"method": self.command, "headers": kept, "body": body}).encode())
         elif self.path == "/loop":
             self.answer(302, b"", {"Location": "/loop"})
         elif self.path.startswith("/big"):
@@ -212,6 +222,50 @@ def test_a_listed_host_is_no_target_of_another_hosts_redirect(server: str) -> No
 def test_redirects_end(client: NetClient, server: str) -> None:
     with pytest.raises(NetworkError, match="more than 5 times"):
         client.get(f"{server}/loop")
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "body"),
+    [(301, "GET", ""), (302, "GET", ""), (303, "GET", ""), (307, "POST", "a=1"), (308, "POST", "a=1")],
+)
+def test_a_redirect_is_followed_as_its_status_says(
+    client: NetClient, server: str, status: int, method: str, body: str
+) -> None:
+    headers = [("Content-Type", "text/x"), ("Authorization", "Bearer k"), ("X-Own", "1")]
+    reply = client.request("POST", f"{server}/post/{status}/~echo", headers=headers, content=b"a=1")
+    told = json.loads(reply.content)
+    assert (told["method"], told["body"], told["headers"].get("content-type")) == (
+        method,
+        body,
+        "text/x" if body else None,
+    )
+    assert told["headers"]["authorization"] == "Bearer k" and told["headers"]["x-own"] == "1"
+    # What one service sets is no business of the next request, which may be another tool's.
+    assert "cookie" not in told["headers"]
+    assert "cookie" not in json.loads(client.get(f"{server}/echo"))["headers"]
+
+
+def test_a_redirect_to_another_port_carries_no_key(client: NetClient, server: str) -> None:
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    there = f"http://127.0.0.1:{other.server_port}"
+    both = NetClient([server, there], seconds=20)
+    try:
+        target = f"{server}/to/{there.replace('/', '~')}~echo"
+        told = json.loads(both.request("GET", target, headers={"Authorization": "Bearer k", "Cookie": "a=b"}).content)
+    finally:
+        both.close()
+        other.shutdown()
+        other.server_close()
+        thread.join()
+    assert not {"authorization", "cookie"} & told["headers"].keys()
+    assert told["headers"]["host"] == there.removeprefix("http://")
+
+
+def test_headers_that_a_caller_gives_stand_alone(client: NetClient, server: str) -> None:
+    told = json.loads(client.request("GET", f"{server}/echo", headers={"User-Agent": "mine", "accept": "a/b"}).content)
+    assert (told["headers"]["user-agent"], told["headers"]["accept"]) == ("mine", "a/b")
 
 
 @pytest.mark.parametrize("path", ["/hang", "/drip"])

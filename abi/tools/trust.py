@@ -28,19 +28,29 @@ def trust_file() -> Path:
 
 
 def is_trusted(root: Path) -> bool:
-    """Whether this workspace's Python may run. False where the list cannot be read."""
+    """Whether this workspace's Python may run. False where the list cannot be read.
+
+    It is asked at every call of a tool, and costs two looks at the file system.
+    """
     try:
-        path = trust_file()
-        status = path.stat()
-        # The list is put in place whole, so a new one is another file.
-        return os.path.realpath(root) in _trusted(path, status.st_ino, status.st_mtime_ns, status.st_size)
+        own = os.environ.get("ABI_CONFIG_DIR")
+        path = f"{own}/trusted.json" if own else str(trust_file())
+        listed, folder = os.stat(path), os.stat(root)  # noqa: PTH116 - a Path costs as much again
+        # The list is put in place whole, so a new one is another file; a link that leads elsewhere, another folder.
+        trusted = _trusted(path, listed.st_ino, listed.st_mtime_ns, listed.st_size)
+        return _real(str(root), folder.st_dev, folder.st_ino) in trusted
     except (OSError, Unreadable):
         return False
 
 
 @lru_cache(maxsize=4)
-def _trusted(path: Path, inode: int, changed: int, size: int) -> frozenset[str]:
+def _trusted(path: str, inode: int, changed: int, size: int) -> frozenset[str]:
     return frozenset(_read())
+
+
+@lru_cache(maxsize=256)
+def _real(path: str, device: int, inode: int) -> str:
+    return os.path.realpath(path)
 
 
 def trust(root: Path) -> None:

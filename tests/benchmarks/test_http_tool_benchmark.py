@@ -125,4 +125,4 @@ def test_a_thousand_calls(benchmark: Any, workspace: Workspace, service: str) ->
     each = {name: min(spent) / (CALLS // ROUNDS) for name, spent in times.items()}
     for name, seconds in each.items():
         print(f"\n{name}: {seconds * 1000:.3f} ms a call, {seconds / each['bare httpx']:.2f} times bare httpx", end="")
-    print(f" (bound for the tool: {BOUND})")
+    print(f" (bound: {BOUND})")
