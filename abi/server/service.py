@@ -13,6 +13,7 @@ from abi.errors import StoreError
 from abi.graph.cancelling import ended_by
 from abi.graph.pool import Cancel
 from abi.keys import Keys, Principal
+from abi.server.leaving import light
 from abi.server.served_catalog import ServedCatalog
 from abi.server.turns import Turns, owner_of
 
@@ -67,7 +68,7 @@ class Service:
     async def run(self, request: Request, work: Callable[[], _T], cancel: Cancel | None = None) -> _T:
         """Work in a thread. Where the client leaves before it is done, `cancel` is called and Gone raised."""
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._threads, work)
+        future = loop.run_in_executor(self._threads, light(work))
         if cancel is None:
             return await future
         done, _ = await asyncio.wait({future}, timeout=_SOON)
@@ -107,7 +108,7 @@ class Service:
 
     async def work(self, work: Callable[[], _T]) -> _T:
         """Work in a thread, for whoever has no request at hand."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, light(work))
 
     def call(
         self, principal: Principal, name: str, arguments: dict[str, Any], cancel: Cancel | None = None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from abi.graph.cancelling import ended_by
 from abi.graph.pool import Cancel
+from abi.server.leaving import light
 
 if TYPE_CHECKING:
     from abi.agents.agent import TurnOptions
@@ -67,10 +68,14 @@ class Turns:
 
         def pump() -> None:
             last: BaseException | None = None
-            try:
+
+            def tell() -> None:
                 with ended_by(cancel):
                     for item in self._workspace.chat_stream(text, agent=agent, thread_id=thread_id, **options):
                         put(item)
+
+            try:
+                light(tell)()
             except Exception as error:
                 last = error
             put(last)
@@ -109,7 +114,7 @@ class Turns:
                 return self._workspace.chat(text, agent=agent, thread_id=thread_id, **options)
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, light(work))
         finally:
             stop.set()
             cancel()
