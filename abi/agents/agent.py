@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import threading
 import time
-import weakref
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict, cast
@@ -24,9 +23,10 @@ from abi.agents.intents import PhraseVectors
 from abi.agents.memory import open_memory
 from abi.agents.mentions import Mentions
 from abi.agents.models import ModelRegistry
+from abi.agents.thread_locks import held
 from abi.agents.threads import Threads, thread_key
 from abi.agents.turn import Event, TurnResult, TurnState
-from abi.errors import StoreError, UsageError
+from abi.errors import Busy, StoreError, UsageError
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -84,7 +84,6 @@ class AgentRuntime:
         )
         self._crew: Crew | None = None
         self._lock = threading.RLock()
-        self._threads: weakref.WeakValueDictionary[str, _ThreadLock] = weakref.WeakValueDictionary()
 
     def agent(self, name: str | None = None) -> Agent:
         """The agent of that name; the root agent where none is named. Raises NotFound."""
@@ -128,7 +127,7 @@ class AgentRuntime:
         or the iterator is closed, the model and the tools are given up; the thread stays usable.
 
         Raises StoreError where conversations can no longer be kept: the turn is lost, and the thread goes on from the
-        one before.
+        one before; Busy where another turn of the thread, of this process or another, does not end.
         """
         if not text.strip():
             raise UsageError("The message is empty.")
@@ -136,21 +135,20 @@ class AgentRuntime:
             raise UsageError(f"The message is longer than {_MESSAGE_CHARACTERS} characters.")
         thread_id = thread_id or uuid4().hex
         key = thread_key(principal, thread_id)
-        crew = self.crew()
-        root = crew.definitions.agent(agent).name
         stop = stop or threading.Event()
         settings = self.services.settings
-        until = time.monotonic() + settings.agent_seconds
-        context = TurnContext(
-            self.services, crew, self.models, self.mentions, root, model, may_write, stopped=stop.is_set, until=until
-        )
         config: RunnableConfig = {
             "configurable": {"thread_id": key},
             "recursion_limit": settings.agent_steps * 6 + 20,
         }
-        held = self._thread(key)  # kept in hand: the map forgets locks that nobody holds
-        with held.lock:
+        with self._held(key, stop):
             started = datetime.now(UTC)
+            crew = self.crew()
+            root = crew.definitions.agent(agent).name
+            until = time.monotonic() + settings.agent_seconds
+            context = TurnContext(
+                self.services, crew, self.models, self.mentions, root, model, may_write, stop.is_set, until
+            )
             state: dict[str, Any] = {}
             chunks = self._graph.stream(
                 self._input(text, config, crew),
@@ -185,9 +183,17 @@ class AgentRuntime:
         with self._kept():
             return self._graph.get_state(config).next == ("approve",)
 
-    def _thread(self, thread_id: str) -> _ThreadLock:
-        with self._lock:
-            return self._threads.setdefault(thread_id, _ThreadLock())
+    @contextlib.contextmanager
+    def _held(self, key: str, stop: threading.Event) -> Iterator[None]:
+        """Hold a thread for a turn, against all that keep conversations in the same place."""
+        with contextlib.ExitStack() as stack:
+            with self._kept():
+                free = stack.enter_context(
+                    held(self.memory.locks, key, stopped=stop.is_set, seconds=self.services.settings.agent_seconds)
+                )
+            if not free:
+                raise Busy("Stopped, before the turn of this conversation that runs elsewhere had ended.")
+            yield
 
     def _input(self, text: str, config: RunnableConfig, crew: Crew) -> Any:
         """A message; where the thread waits for an approval, the answer to it."""
@@ -312,13 +318,6 @@ class Agent:
         await work
         if item is not None:
             raise item
-
-
-class _ThreadLock:
-    """A lock that the map of threads forgets when no turn holds it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
 
 
 def _chosen_iri(chosen: str | None, candidates: list[dict[str, Any]], crew: Crew, base: str) -> str | None:

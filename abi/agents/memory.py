@@ -10,6 +10,8 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from abi.agents.thread_locks import Locks, ProcessLocks
+
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -27,8 +29,10 @@ class Memory:
     lost: tuple[type[Exception], ...] = ()
     """What is raised where the place that keeps conversations cannot be reached."""
 
-    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+    def __init__(self, saver: BaseCheckpointSaver[Any], locks: Locks | None = None) -> None:
         self.saver = saver
+        self.locks: Locks = locks or ProcessLocks()
+        """Among all that keep conversations in the same place: one turn of a thread at a time."""
 
     def thread_keys(self) -> list[str]:
         """The keys of all threads, the one that spoke last first."""

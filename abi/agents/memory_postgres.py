@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
 import time
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from abi.agents.memory import KEPT, Memory
@@ -64,7 +67,8 @@ class PostgresMemory(Memory):
         saver = PostgresSaver(self._pool)
         # Its lock is for one connection; here each use has one of its own.
         saver.lock = nullcontext()  # type: ignore[assignment]
-        super().__init__(saver)
+        self._turns = _AdvisoryLocks(lambda: psycopg.connect(url, connect_timeout=_CONNECT_SECONDS, autocommit=True))
+        super().__init__(saver, self._turns)
 
     def thread_keys(self) -> list[str]:
         with self._pool.connection() as connection:
@@ -79,7 +83,61 @@ class PostgresMemory(Memory):
             self.saver.prune([key], strategy="keep_latest")
 
     def close(self) -> None:
+        self._turns.close()
         self._pool.close()
+
+
+class _AdvisoryLocks:
+    """Locks between all processes of one database: advisory locks of one session, which ends with the process.
+
+    A session may take a lock twice, so that its own are remembered here. A pooler between must keep sessions.
+    """
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect = connect
+        self._connection: Any = None
+        self._own: set[str] = set()
+        self._guard = threading.Lock()
+
+    def take(self, key: str) -> Callable[[], None] | None:
+        with self._guard:
+            if key in self._own or not self._ask("SELECT pg_try_advisory_lock(%s)", key, again=True):
+                return None
+            self._own.add(key)
+        return lambda: self._release(key)
+
+    def close(self) -> None:
+        with self._guard:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _release(self, key: str) -> None:
+        from psycopg import Error
+
+        with self._guard:
+            self._own.discard(key)
+            if self._connection is not None:
+                with suppress(Error):  # a session that is lost holds nothing any more
+                    self._ask("SELECT pg_advisory_unlock(%s)", key, again=False)
+
+    def _ask(self, query: str, key: str, *, again: bool) -> bool:
+        from psycopg import Error
+
+        if self._connection is None:
+            self._connection = self._connect()
+            again = False
+        number = int.from_bytes(
+            hashlib.sha256(b"abi turn " + key.encode("utf-8", "surrogatepass")).digest()[:8], "big", signed=True
+        )
+        try:
+            return bool(self._connection.execute(query, (number,)).fetchone()[0])
+        except Error:
+            self._connection.close()
+            self._connection = None
+            if not again:
+                raise
+        return self._ask(query, key, again=False)
 
 
 def _place(url: str) -> str:

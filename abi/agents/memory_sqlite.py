@@ -8,6 +8,7 @@ from pathlib import Path
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from abi.agents.memory import KEPT, Memory
+from abi.agents.thread_locks import FileLocks
 
 __all__ = ["SqliteMemory"]
 
@@ -28,7 +29,7 @@ class SqliteMemory(Memory):
         except sqlite3.Error:
             self._connection.close()
             raise
-        super().__init__(saver)
+        super().__init__(saver, FileLocks(path.with_name(f"{path.name}-turns")))
         self._lock = saver.lock
 
     def thread_keys(self) -> list[str]:

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+from abi.agents.thread_locks import held
 from abi.agents.turn import text_of
 from abi.errors import Denied, NotFound, UsageError
 
@@ -26,6 +27,8 @@ ANYONE = "*"
 """In place of a principal: the threads of all. For whoever keeps the workspace."""
 _LONGEST_ID = 200
 _TITLE = 80
+_WAIT_SECONDS = 30.0
+"""For a turn that runs in a thread that is to be deleted."""
 
 
 def thread_key(principal: str | None, thread_id: str) -> str:
@@ -108,9 +111,9 @@ class Threads:
                 yield self.show(thread_id, owner)
 
     def delete(self, thread_id: str, principal: str | None = None) -> None:
-        """Raises NotFound."""
+        """Raises NotFound; Busy where a turn of the thread does not end."""
         self._require_writing()
-        self._memory.delete(self._key(thread_id, principal))
+        self._delete(self._key(thread_id, principal))
 
     def prune(self, days: float, principal: str | None = ANYONE) -> Ids:
         """Delete the threads in which nothing was said for so many days; gives their ids."""
@@ -120,9 +123,14 @@ class Threads:
         for key in self._keys(principal):
             state = self._state(key)
             if state is not None and state[1] < before:
-                self._memory.delete(key)
+                self._delete(key)
                 gone.append(split_key(key)[1])
         return gone
+
+    def _delete(self, key: str) -> None:
+        """Once its turn has ended, which would bring it back."""
+        with held(self._memory.locks, key, seconds=_WAIT_SECONDS):
+            self._memory.delete(key)
 
     def _require_writing(self) -> None:
         if self._read_only:
