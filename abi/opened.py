@@ -232,7 +232,7 @@ class OpenedWorkspace:
         path = None if self.settings.store == "memory" else self.root / ".abi" / "traces"
         return TraceStore(path, self.settings)
 
-    def _secret(self, name: str) -> str:
+    def _secret(self, name: str, *, ask_keyring: bool = True) -> str:
         """A secret's value. What a folder's `abi.yaml` asks for, any file among it, is kept from a workspace that
         nobody trusts: with its tools it could send that anywhere."""
         from abi.secrets import secret
@@ -241,7 +241,7 @@ class OpenedWorkspace:
         given = self.given_secrets.get(name)
         if given is not None:
             return given
-        value = secret(name, self.settings, self.root)
+        value = secret(name, self.settings, self.root, ask_keyring=ask_keyring)
         if not is_trusted(self.root):
             raise Untrusted(
                 f"The secret {name} is not given to this workspace, as it is not trusted.",

@@ -61,7 +61,10 @@ class Settings(BaseModel):
     )
     model_seconds: float = Field(default=60.0, gt=0, description="Time limit of one call of a chat model.")
     model_retries: int = Field(default=2, ge=0, description="Tries after a call of a model that failed.")
-    secrets: dict[str, str] = Field(default={}, description="Name to place: env:VAR, keyring:NAME or file:PATH.")
+    secrets: dict[str, str] = Field(
+        default={},
+        description="Name to place: env:VAR, keyring:NAME or file:PATH; others: the environment, then the keyring.",
+    )
     net_allow: list[str] = Field(
         default=[],
         description="Hosts that tools may send requests to: api.example.org, http://127.0.0.1:9000, https://*.example.org.",

@@ -181,7 +181,7 @@ class Workspace(OpenedWorkspace):
     def _known_secret(self, name: str | None) -> str | None:
         """A secret's value where it has one now."""
         try:
-            return self._secret(name) if name else None
+            return self._secret(name, ask_keyring=False) if name else None
         except (AbiError, OSError):
             return None
 

@@ -12,6 +12,7 @@ from abi.cli.options import AtVersion, complete_names
 from abi.cli.output import plural
 from abi.cli.session import Session
 from abi.errors import UsageError
+from abi.terms import RDF_JSON
 
 if TYPE_CHECKING:
     from abi.workspace import Workspace
@@ -37,7 +38,7 @@ def run(
 ) -> None:
     """Call a tool, or render a prompt.
 
-    Missing arguments are asked for on a terminal only.
+    Lists and objects are given as JSON. Missing arguments are asked for on a terminal only.
     """
     session: Session = ctx.obj
     arguments = _arguments(arg or [], args)
@@ -82,7 +83,10 @@ def _ask_for_missing(session: Session, workspace: Workspace, name: str, argument
     for parameter in workspace.parameters_of(name):
         if not parameter.required or parameter.name in arguments or parameter.filled_from:
             continue
-        about = f" ({parameter.description})" if parameter.description else ""
+        notes = [parameter.description] if parameter.description else []
+        if parameter.datatype == RDF_JSON:
+            notes.append("as JSON")
+        about = f" ({'; '.join(notes)})" if notes else ""
         arguments[parameter.name] = session.output.ask(f"{parameter.name}{about}: ")
 
 

@@ -173,6 +173,30 @@ def test_run_asks_a_person_for_what_is_missing(run: Run, workspace: Path, monkey
     assert "text (what to look for): " in done.err and "limit" not in done.err
 
 
+@pytest.mark.parametrize("way", ["--arg", "--args", "asked"])
+def test_lists_and_objects_are_given_as_json(
+    way: str, run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ABI_CONFIG_DIR", str(workspace.parent / "config"))
+    (workspace / "tools" / "add.py").write_text(
+        "from dataclasses import dataclass\nfrom abi import tool\n@dataclass\nclass Box:\n    width: float\n"
+        '@tool\ndef add_up(boxes: list[Box], names: dict[str, int]) -> dict:\n    "Adds up."\n'
+        "    return {'sum': sum(b.width for b in boxes), 'names': names}\n"
+    )
+    assert run("-C", workspace, "trust").code == run("-C", workspace, "index").code == 0
+    boxes, names = '[{"width": 1.5}, {"width": 2}]', '{"a": 1}'
+    given = {
+        "--arg": ["--arg", f"boxes={boxes}", "--arg", f"names={names}"],
+        "--args": ["--args", f'{{"boxes": {boxes}, "names": {names}}}'],
+        "asked": [],
+    }[way]
+    if way == "asked":
+        monkeypatch.setattr("abi.cli.session.Session.interactive", True)
+    done = run("-C", workspace, "run", "add_up", *given, stdin=f"{boxes}\n{names}\n")
+    assert (done.code, json.loads(done.out)) == (0, {"sum": 3.5, "names": {"a": 1}})
+    assert ("boxes (as JSON): " in done.err) is (way == "asked")
+
+
 @pytest.mark.parametrize("arguments", [["--arg", "text"], ["--args", "{"], ["--args", "[1]"]])
 def test_arguments_that_cannot_be_read_are_usage_errors(arguments: list[str], run: Run, workspace: Path) -> None:
     assert run("-C", workspace, "run", "fruit_called", *arguments).code == 2
