@@ -327,11 +327,28 @@ class WorkerPool:
             with self._free:
                 idle = 0 if self._leases else idle + 1
                 moment = _MOMENT / 4 if self._waiting else _MOMENT
-                for lease in self._leases:
-                    if not lease.lowered and (lease.outlasts(0.0 if lease.long else moment)):
-                        self._set_aside(lease)
+                # One that is alone is in nobody's way.
+                several = len(self._leases) > 1 or self._waiting > 0
+                found = [a for a in self._leases if several and not a.lowered and a.outlasts(0.0 if a.long else moment)]
+                for lease in found:
+                    self._set_aside(lease)
                 if idle >= 80:
                     self._looking = False
+                alone = bool(found) and not self._idle and self._short() < self.size and not self._closed
+            if alone:
+                threading.Thread(target=self._prepare, name="abi-pool-spare", daemon=True).start()
+
+    def _prepare(self) -> None:
+        """Have a worker ready in place of one that was set aside: the next query need not wait for it to start."""
+        worker = self._make()
+        with contextlib.suppress(StoreError):  # whoever asks it then is told
+            worker.start()
+        with self._free:
+            if not self._closed:
+                self._idle.append(worker)
+                self._free.notify()
+                return
+        worker.close()
 
     def _set_aside(self, lease: _Lease) -> None:
         if not lease.long and self._long() >= self.long:

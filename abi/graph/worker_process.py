@@ -248,9 +248,10 @@ def _fork_on_demand(number: int) -> None:
 
     The fork begins to work as `main` does; this process has no thread and no store, so it may fork at any time.
     """
+    import ctypes  # noqa: F401 (these two that the forks need not)
     import socket
 
-    import pyoxigraph  # noqa: F401 (that the forks need not)
+    import pyoxigraph  # noqa: F401
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
     control = socket.socket(fileno=number)
