@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from abi.records.record import SparqlQuery
 
-__all__ = ["make_workspace", "sparql_query"]
+__all__ = ["ALL_KINDS", "make_workspace", "sparql_query"]
 
 _VERBS = (
     "find list count compare rank describe summarise check explain estimate group measure trace locate match".split()
@@ -26,6 +27,18 @@ _QUALITIES = (
 _RELATIONS = "between among for within across without against per before after".split()
 
 _KINDS = ("sparql_query",) * 4 + ("python_function",) * 2 + ("raw_prompt", "jinja_prompt", "agent", "intent")
+ALL_KINDS = (
+    "sparql_query",
+    "python_function",
+    "sqlpp_query",
+    "semantic_search",
+    "http_request",
+    "raw_prompt",
+    "jinja_prompt",
+    "prompt",
+    "agent",
+    "intent",
+)
 
 
 def description(rng: random.Random) -> str:
@@ -37,76 +50,159 @@ def description(rng: random.Random) -> str:
     return " ".join(words) + "."
 
 
-def make_workspace(root: Path, records: int, seed: int = 7) -> Path:
-    """Write a workspace of that many records under `root`; the same seed gives the same files."""
+def make_workspace(root: Path, records: int, seed: int = 7, kinds: tuple[str, ...] = _KINDS) -> Path:
+    """Write a workspace of that many records under `root`, their kinds in turn; the same seed gives the same files."""
     rng = random.Random(seed)
     root.mkdir(parents=True)
-    (root / "abi.yaml").write_text("base_iri: https://example.org/bench/\n", encoding="utf-8")
+    (root / "abi.yaml").write_text(
+        "base_iri: https://example.org/bench/\nnet_allow: [http://localhost:8080]\n", encoding="utf-8"
+    )
     tools: list[str] = []
     for number in range(records):
-        kind = _KINDS[number % len(_KINDS)]
+        kind = kinds[number % len(kinds)]
         name = f"{rng.choice(_VERBS)}_{rng.choice(_THINGS)}_{number}"
-        path, text = _RECORDS[kind](name, description(rng), tools, rng)
+        files = _RECORDS[kind](name, description(rng), tools, rng)
         if kind in ("sparql_query", "python_function"):
             tools.append(name)
-        (root / path).parent.mkdir(exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+        for path, text in files.items():
+            (root / path).parent.mkdir(exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
     return root
 
 
-def _sparql_query(name: str, about: str, tools: list[str], rng: random.Random) -> tuple[str, str]:
-    return f"tools/{name}.rq", (
-        f"# record_kind: sparql_query\n# name: {name}\n# description: {about}\n# parameters:\n"
-        f"#   text: {{type: xsd:string, description: what to look for, examples: [{rng.choice(_THINGS)}]}}\n"
-        f"#   limit: {{type: xsd:integer, default: 20, minimum: 1, maximum: 500}}\n"
-        f"# annotations: {{domain: {rng.choice(_THINGS)}, level: {rng.choice(_QUALITIES)}}}\n"
-        "SELECT ?thing ?label WHERE {\n  ?thing rdfs:label ?label .\n"
-        "  FILTER(CONTAINS(LCASE(STR(?label)), LCASE(?text)))\n}\nORDER BY ?label LIMIT ?limit\n"
-    )
+def _sparql_query(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"tools/{name}.rq": (
+            f"# record_kind: sparql_query\n# name: {name}\n# description: {about}\n# parameters:\n"
+            f"#   text: {{type: xsd:string, description: what to look for, examples: [{rng.choice(_THINGS)}]}}\n"
+            f"#   limit: {{type: xsd:integer, default: 20, minimum: 1, maximum: 500}}\n"
+            f"# annotations: {{domain: {rng.choice(_THINGS)}, level: {rng.choice(_QUALITIES)}}}\n"
+            "SELECT ?thing ?label WHERE {\n  ?thing rdfs:label ?label .\n"
+            "  FILTER(CONTAINS(LCASE(STR(?label)), LCASE(?text)))\n}\nORDER BY ?label LIMIT ?limit\n"
+        )
+    }
 
 
-def _python_function(name: str, about: str, tools: list[str], rng: random.Random) -> tuple[str, str]:
-    return f"tools/{name}.py", (
-        f"from abi import tool\n\n\n@tool(annotations={{'domain': '{rng.choice(_THINGS)}'}})\n"
-        f'def {name}(first: str, second: int = 1) -> str:\n    """{about}"""\n    return first * second\n'
-    )
+def _python_function(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"tools/{name}.py": (
+            f"from abi import tool\n\n\n@tool(annotations={{'domain': '{rng.choice(_THINGS)}'}})\n"
+            f'def {name}(first: str, second: int = 1) -> str:\n    """{about}"""\n    return first * second\n'
+        )
+    }
 
 
-def _raw_prompt(name: str, about: str, tools: list[str], rng: random.Random) -> tuple[str, str]:
-    return f"prompts/{name}.prompt", (
-        f"---\nrecord_kind: raw_prompt\nname: {name}\ndescription: {about}\n---\n"
-        f"Answer from the graph only. {description(rng)}\n"
-    )
+def _raw_prompt(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"prompts/{name}.prompt": (
+            f"---\nrecord_kind: raw_prompt\nname: {name}\ndescription: {about}\n---\n"
+            f"Answer from the graph only. {description(rng)}\n"
+        )
+    }
 
 
-def _jinja_prompt(name: str, about: str, tools: list[str], rng: random.Random) -> tuple[str, str]:
-    return f"prompts/{name}.jinja", (
-        f"---\nrecord_kind: jinja_prompt\nname: {name}\ndescription: {about}\n---\n"
-        f"Look for {{{{ subject }}}} near {{{{ place }}}}. {description(rng)}\n"
-    )
+def _jinja_prompt(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"prompts/{name}.jinja": (
+            f"---\nrecord_kind: jinja_prompt\nname: {name}\ndescription: {about}\n---\n"
+            f"Look for {{{{ subject }}}} near {{{{ place }}}}. {description(rng)}\n"
+        )
+    }
 
 
-def _agent(name: str, about: str, tools: list[str], rng: random.Random) -> tuple[str, str]:
+def _prompt(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"prompts/{name}.yaml": (
+            f"record_kind: prompt\nname: {name}\ndescription: {about}\n"
+            f"content:\n  agent_instructions: {description(rng)}\n  output_format_instructions: One sentence.\n"
+            "output:\n  type: object\n  properties:\n    answer: {type: string}\n"
+        )
+    }
+
+
+def _sqlpp_query(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"tools/{name}.sqlpp": (
+            f"/*\nrecord_kind: sqlpp_query\nname: {name}\ndescription: {about}\n"
+            "input:\n  type: object\n  required: [start, end]\n  properties:\n"
+            "    start: {type: string, format: date, description: the first day}\n"
+            "    end: {type: string, format: date, description: the last day}\n"
+            "secrets:\n- couchbase: {conn_string: CB_CONN_STRING, username: CB_USERNAME, password: CB_PASSWORD}\n*/\n"
+            "SELECT c.name, COUNT(*) AS orders FROM customers AS c, orders AS o\n"
+            "WHERE c.id = o.customer AND o.day BETWEEN $start AND $end GROUP BY c.id ORDER BY orders DESC\n"
+        )
+    }
+
+
+def _semantic_search(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"tools/{name}.yaml": (
+            f"record_kind: semantic_search\nname: {name}\ndescription: {about}\n"
+            "input:\n  type: object\n  required: [words]\n  properties:\n"
+            "    words: {type: string, description: what to look for}\n"
+            "vector_search: {class: owl:Class, text: skos:definition, embedding_model: minilm, num_candidates: 3}\n"
+        )
+    }
+
+
+def _http_request(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"tools/{name}.yaml": (
+            f"record_kind: http_request\nannotations: {{domain: {rng.choice(_THINGS)}}}\n"
+            f"open_api:\n  filename: {name}.openapi.json\n  operations:\n"
+            "    - {path: '/things/{thing_id}', method: get}\n"
+        ),
+        f"tools/{name}.openapi.json": json.dumps(
+            {
+                "openapi": "3.1.0",
+                "info": {"title": "Things", "version": "1"},
+                "servers": [{"url": "http://localhost:8080"}],
+                "paths": {
+                    "/things/{thing_id}": {
+                        "get": {
+                            "operationId": name,
+                            "description": about,
+                            "parameters": [
+                                {"name": "thing_id", "in": "path", "required": True, "schema": {"type": "integer"}}
+                            ],
+                            "responses": {"200": {"description": "The thing."}},
+                        }
+                    }
+                },
+            }
+        ),
+    }
+
+
+def _agent(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
     chosen = sorted(rng.sample(tools, min(3, len(tools))))
-    return f"agents/{name}.yaml", (
-        f"record_kind: agent\nname: {name}\ndescription: {about}\nsystem_prompt: Answer from the graph only.\n"
-        f"tools: [{', '.join(chosen)}]\nintents:\n"
-        f"  - {{values: ['{rng.choice(_VERBS)} {rng.choice(_THINGS)}', '{rng.choice(_VERBS)} the "
-        f"{rng.choice(_QUALITIES)} {rng.choice(_THINGS)}'], type: tool, target: {chosen[0]}}}\n"
-    )
+    return {
+        f"agents/{name}.yaml": (
+            f"record_kind: agent\nname: {name}\ndescription: {about}\nsystem_prompt: Answer from the graph only.\n"
+            f"tools: [{', '.join(chosen)}]\nintents:\n"
+            f"  - {{values: ['{rng.choice(_VERBS)} {rng.choice(_THINGS)}', '{rng.choice(_VERBS)} the "
+            f"{rng.choice(_QUALITIES)} {rng.choice(_THINGS)}'], type: tool, target: {chosen[0]}}}\n"
+        )
+    }
 
 
-def _intent(name: str, about: str, tools: list[str], rng: random.Random) -> tuple[str, str]:
-    return f"agents/{name}.yaml", (
-        f"record_kind: intent\nname: {name}\ndescription: {about}\n"
-        f"values: ['{rng.choice(_VERBS)} {rng.choice(_QUALITIES)} {rng.choice(_THINGS)}']\n"
-        f"type: tool\ntarget: {rng.choice(tools)}\n"
-    )
+def _intent(name: str, about: str, tools: list[str], rng: random.Random) -> dict[str, str]:
+    return {
+        f"agents/{name}.yaml": (
+            f"record_kind: intent\nname: {name}\ndescription: {about}\n"
+            f"values: ['{rng.choice(_VERBS)} {rng.choice(_QUALITIES)} {rng.choice(_THINGS)}']\n"
+            f"type: tool\ntarget: {rng.choice(tools)}\n"
+        )
+    }
 
 
 _RECORDS = {
     "sparql_query": _sparql_query,
     "python_function": _python_function,
+    "sqlpp_query": _sqlpp_query,
+    "semantic_search": _semantic_search,
+    "http_request": _http_request,
+    "prompt": _prompt,
     "raw_prompt": _raw_prompt,
     "jinja_prompt": _jinja_prompt,
     "agent": _agent,
