@@ -28,7 +28,7 @@ def check(
     Tells all faults of all files at once, each with its place and how to mend it.
     """
     session: Session = ctx.obj
-    with session.workspace(read_only=True) as workspace:
+    with session.workspace(read_only=True, here=True) as workspace:
         report = workspace.check(session.paths(paths), progress=session.output.progress)
     code = exit_code(report.findings, strict=strict)
     if session.as_json:

@@ -17,7 +17,7 @@ def doctor(ctx: typer.Context) -> int:
     Exit code 1 where a check fails.
     """
     session: Session = ctx.obj
-    with session.workspace(read_only=True) as workspace:
+    with session.workspace(read_only=True, here=True) as workspace:
         document = workspace.doctor().document()
     failed = [check for check in document["checks"] if not check["ok"]]
     if session.as_json:

@@ -61,7 +61,7 @@ def load(
 
 
 def _load_catalogs(session: Session, files: list[Path]) -> int:
-    with session.workspace() as workspace:
+    with session.workspace(here=True) as workspace:
         report = workspace.import_catalogs(session.paths(files))
     code = exit_code(report.findings)
     if session.as_json:

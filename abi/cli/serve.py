@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import signal
 import socket
 import sys
 import threading
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from abi.cli.session import Session
-from abi.errors import Denied, StoreError, UsageError
+from abi.errors import Denied, StoreError, StoreLocked, UsageError
 
 if TYPE_CHECKING:
     from abi.keys import Keys
@@ -32,6 +29,7 @@ EXAMPLES = (
 _LOOPBACK = ("127.", "localhost", "::1")
 _STACK = 16 * 1024 * 1024
 """Parsers recurse; some systems give threads half a megabyte."""
+_BACKLOG = 2048
 
 
 def serve(
@@ -54,23 +52,27 @@ def serve(
     While it runs it alone writes to the graph; `.abi/server.json` tells where it is.
     """
     from abi.keys import Keys
+    from abi.running import announced, running_server
 
     session: Session = ctx.obj
     root = session.root()
     keys = Keys(root)
     if (certificate is None) != (private_key is None):
         raise UsageError("A certificate and its private key are given together.")
+    if (other := running_server(root)) is not None:
+        raise StoreLocked(
+            f"A server of this workspace runs already at {other.url} (process {other.pid}).", hint="End that one first."
+        )
     _may_listen(host, keys, secure=certificate is not None or behind_proxy)
     threading.stack_size(_STACK)
-    with session.workspace() as workspace, _listener(host, port) as listener:
+    with session.workspace(here=True) as workspace, _listener(host, port) as listener:
         workspace.hold()
         threading.Thread(target=workspace.pool.start, daemon=True).start()  # while the rest is imported
         scheme = "http" if certificate is None else "https"
         shown = f"[{host}]" if ":" in host else host
         url = f"{scheme}://{shown}:{listener.getsockname()[1]}"
-        place = root / ".abi" / "server.json"
-        _tell_where(place, url, keys)
-        try:
+        listener.listen(_BACKLOG)  # whoever reads where it is may come before everything is imported
+        with announced(root, url, keys.for_this_run(), certificate):
             from uvicorn import Config, Server
 
             from abi.server.app import create_app
@@ -97,8 +99,6 @@ def serve(
             signal.signal(signal.SIGTERM, _end)
             with contextlib.suppress(KeyboardInterrupt):
                 Server(config).run(sockets=[listener])
-        finally:
-            place.unlink(missing_ok=True)
 
 
 def _end(number: int, frame: object) -> None:
@@ -130,12 +130,3 @@ def _listener(host: str, port: int) -> socket.socket:
             f"It cannot listen at {host}:{port}: {error.strerror}.", hint="Choose another --port."
         ) from error
     return listener
-
-
-def _tell_where(place: Path, url: str, keys: Keys) -> None:
-    """For the other commands of the same user: where it is, and a key that is good for this run."""
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    told: dict[str, Any] = {"url": url, "pid": os.getpid(), "started": now, "key": keys.for_this_run()}
-    place.unlink(missing_ok=True)
-    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(told, file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from abi.cli.output import Output
 from abi.errors import Unreadable
@@ -39,11 +39,26 @@ class Session:
 
         return Workspace.find_root(directory or self.directory or Path.cwd())
 
-    def workspace(self, *, read_only: bool = False, version: str | None = None) -> Workspace:
-        """The opened workspace, to be used as a context manager. Raises NotFound, StoreLocked, StoreMissing."""
+    def workspace(self, *, read_only: bool = False, version: str | None = None, here: bool = False) -> Workspace:
+        """The opened workspace, to be used as a context manager: where its server runs, through that server.
+
+        `here`: in this process in any case, for what needs only files. A published `version` is a file, too.
+        Raises NotFound, StoreLocked, StoreMissing.
+        """
+        root = self.root()
+        if not here and version is None and (root / ".abi" / "server.json").exists():
+            from abi.running import running_server
+
+            server = running_server(root)
+            if server is not None:
+                from abi.cli.served_workspace import ServedWorkspace
+
+                served = ServedWorkspace(root, server, read_only=read_only)
+                self.output.prefixes = served.settings.all_prefixes()
+                return cast("Workspace", served)  # it has every verb that a command calls
         from abi.workspace import Workspace
 
-        workspace = Workspace.open(self.root(), read_only=read_only, version=version)
+        workspace = Workspace.open(root, read_only=read_only, version=version)
         self.output.prefixes = workspace.settings.all_prefixes()
         return workspace
 

@@ -33,8 +33,8 @@ def sparql(
     """
     session: Session = ctx.obj
     text = session.text_of(query, "the query itself")
-    with session.workspace(read_only=True) as workspace:
-        rows = workspace.sparql(text, traces=traces)
+    with session.workspace(read_only=True, here=traces) as workspace:
+        rows = workspace.sparql(text, traces=True) if traces else workspace.sparql(text)
     output = session.output
     if session.as_json:
         document = rows.json()

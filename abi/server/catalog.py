@@ -54,7 +54,7 @@ async def record(request: Request, kind: str, name: str) -> Response:
     media = choose(request.headers.get("accept"), _RECORD)
     if name.startswith("thread/"):
         raise NotFound("Turns are among the threads.", hint="GET /threads/ID/turns/N")
-    wanted = name if "://" in name or name.startswith("urn:") else f"{kind}/{name}"
+    wanted = name if kind == "records" or "://" in name or name.startswith("urn:") else f"{kind}/{name}"
     report = await service.work(lambda: service.workspace.show(wanted))
     if media.format == "turtle":
         return Response(await service.work(report.turtle), media_type=media.header, headers={"Vary": "Accept"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["files and graph"])
 _FILES = 200
+_FINDINGS = 50
+"""As many as a header can be asked to hold."""
 _CATALOGS = ("agentc-prompts", "agentc-tools", "mcp", "openai-tools", "openapi")
 _DOWNLOAD = {"Content-Disposition": "attachment", "Vary": "Accept"}
 
@@ -162,7 +165,7 @@ async def export(
             raise UsageError(f"{format} is of the whole catalog: neither `graph` nor `source` goes with it.")
         name = str(format)
         exported = await service.work(lambda: workspace.export_catalog(name, annotations=annotations))
-        findings = str(len(exported.findings))
+        findings = json.dumps([f.document() for f in exported.findings[:_FINDINGS]])
         return Response(exported.data, media_type="application/json", headers={**_DOWNLOAD, "X-Abi-Findings": findings})
     if annotations is not None:
         raise UsageError(f"`annotations` chooses records, for {', '.join(_CATALOGS)}.")

@@ -23,11 +23,11 @@ from abi.server.turns import owner_of
 if TYPE_CHECKING:
     from abi.agents.threads import Threads
 
-__all__ = ["router"]
+__all__ = ["TURN", "router"]
 
 router = APIRouter(tags=["threads"])
 _LISTS = (Media("json", "application/json"), Media("ndjson", "application/x-ndjson"))
-_TURN = (Media("json", "application/json"), Media("turtle", "text/turtle"))
+TURN = (Media("json", "application/json"), Media("turtle", "text/turtle"))
 Owner = Annotated[
     str | None, Query(max_length=200, description="For admins: whose; `*` is all, `-` who had no key. Else one's own.")
 ]
@@ -83,7 +83,7 @@ async def turn(request: Request, thread_id: str, number: int, owner: Owner = Non
     from abi.agents.threads import thread_key
 
     service = service_of(request)
-    media = choose(request.headers.get("accept"), _TURN)
+    media = choose(request.headers.get("accept"), TURN)
     key = thread_key(_owner(request, owner), thread_id)
     iri = f"{service.settings.base_iri}thread/{quote(key, safe='')}/turn/{number}"
     report = await service.work(lambda: service.workspace.show(iri))
