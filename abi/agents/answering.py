@@ -26,6 +26,9 @@ __all__ = ["call_model", "finish"]
 
 _HISTORY = 200
 """Messages of a thread that a turn reads and the checkpoint keeps; the traces hold all of them."""
+_STUB = 600
+"""Characters that stay of a result once the turn after it has ended."""
+_CUT = " [cut: call the tool again to see all of it]"
 Step = Command[str]
 
 
@@ -74,10 +77,15 @@ def call_model(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
 
 
 def finish(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
-    """Make the thread small again: results leave the messages, and the oldest messages leave the thread."""
+    """Make the thread small again: artifacts leave the messages, the rows of earlier turns leave but for their
+    beginning, and the oldest messages leave the thread."""
     turn = dict(state["turn"])
     changed: list[AnyMessage | RemoveMessage] = []
-    for message in this_turn(state["messages"]):
+    last = this_turn(state["messages"])
+    for message in state["messages"][: len(state["messages"]) - len(last)]:
+        if isinstance(message, ToolMessage) and len(text_of(message)) > _STUB + len(_CUT):
+            changed.append(message.model_copy(update={"content": text_of(message)[:_STUB] + _CUT}))
+    for message in last:
         if isinstance(message, ToolMessage) and message.artifact is not None:
             changed.append(message.model_copy(update={"artifact": None}))
         elif isinstance(message, AIMessage) and not message.tool_calls:

@@ -12,6 +12,9 @@ from langchain_core.utils.json import parse_partial_json
 
 from abi.agents.grounded import GroundedChatModel
 from abi.agents.model_loop import OutOfTime, Stopped
+from abi.agents.models import GROUNDED
+from abi.agents.phrasing import is_settled, without_tools
+from abi.agents.spoken_calls import spoken_calls
 from abi.agents.thoughts import ThoughtFilter, without_thoughts
 from abi.agents.turn import text_of
 from abi.errors import AbiError
@@ -62,11 +65,16 @@ def ask_model(
         tell("call_model", one)
         try:
             model = context.models.get(one)
-            bound = member.bound(model, withheld(model))
-            shown = _within(messages, context.models.entry(one).context_window) if one in chain else messages
+            entry = context.models.entry(one)
             if is_offline(model):
-                return _sound(bound.invoke(shown)), one
-            return _sound(_streamed(context, bound, shown, tell)), one
+                return _sound(member.bound(model, withheld(model)).invoke(messages)), one
+            if not entry.tools:
+                return _phrased(context, member, model, messages, entry.context_window, withheld, tell), one
+            bound = member.bound(model, withheld(model))
+            reply = _sound(_streamed(context, bound, _within(messages, entry.context_window), tell))
+            if not reply.tool_calls and isinstance(reply.content, str):
+                reply.content, reply.tool_calls = spoken_calls(reply.content, member.tools)  # type: ignore[assignment]
+            return reply, one
         except (Stopped, OutOfTime):
             raise
         except AbiError as error:
@@ -75,6 +83,26 @@ def ask_model(
             _log.warning("The model %s failed: %s", one, short(error))
             failures.append(f"The model {one} failed: {short(error)}")
     raise ModelsFailed(" ".join(failures))
+
+
+def _phrased(
+    context: TurnContext,
+    member: Member,
+    model: BaseChatModel,
+    messages: list[AnyMessage],
+    window: int | None,
+    withheld: Callable[[BaseChatModel], frozenset[str]],
+    tell: Callable[[str, str], None],
+) -> AIMessage:
+    """The turn of a model that calls no tools: the offline model finds the rows, this one says what they tell."""
+    offline = context.models.get(GROUNDED)
+    found = _sound(member.bound(offline, withheld(offline)).invoke(messages))
+    if is_settled(found):
+        return found
+    reply = _sound(_streamed(context, model, _within(without_tools(messages), window), tell))
+    if found.additional_kwargs.get("grounded") is False:
+        reply.additional_kwargs["grounded"] = False
+    return reply
 
 
 def _streamed(context: TurnContext, bound: Any, messages: list[AnyMessage], tell: Callable[[str, str], None]) -> Any:

@@ -82,6 +82,10 @@ def map_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     if turn["asked"] and not is_question(turn["request"]):
         known = [c for c in known if c.type == "raw"]
     decision = decide(known, member.definition.thresholds)
+    while decision.step in ("direct", "single") and not _about_it(context, turn["request"], decision.kept[0]):
+        turn["trail"] = [*turn["trail"], "entity_check"]
+        known = [c for c in known if c is not decision.kept[0]]
+        decision = decide(known, member.definition.thresholds)
     if decision.step == "none":
         return Command(update={"turn": turn}, goto="call_model")
     turn["kept"] = [c.state() for c in decision.kept]
@@ -103,7 +107,7 @@ def filter_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
         _log.warning("Intents are not filtered: the model failed (%s).", error)
         left = kept
     turn["kept"] = [c.state() for c in left]
-    if len(left) == 1:
+    if len(left) == 1 and _about_it(context, turn["request"], left[0]):
         turn["trail"] = [*turn["trail"], "filtered"]
         return Command(update={"turn": turn}, goto="route")
     return Command(update={"turn": turn}, goto="check_entities")
@@ -211,6 +215,18 @@ def _reachable(candidate: Candidate, definition: AgentDefinition) -> bool:
     if candidate.type == "agent":
         return candidate.target in definition.agents
     return any(t.name == candidate.target for t in definition.tools)
+
+
+def _about_it(context: TurnContext, request: str, candidate: Candidate) -> bool:
+    """Whether a reply may be given unseen: not one that names somebody or something that the message does not name.
+    However near the phrases are, what is true of the one is no answer about the other."""
+    if candidate.type != "raw":
+        return True
+    try:
+        return bool(keep_by_entities(context.mentions, request, [candidate]))
+    except AbiError as error:
+        _log.warning("Entities are not looked up: %s", error)
+        return True
 
 
 def _general(context: TurnContext, request: str) -> str:

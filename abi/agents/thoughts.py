@@ -1,4 +1,7 @@
-"""Models that think aloud: what stands between `<think>` and `</think>` is no part of their answer."""
+"""Models that think aloud: what stands between `<think>` and `</think>` is no part of their answer.
+
+Neither is, while it comes, a call that a model writes between `<tool_call>` and `</tool_call>`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 __all__ = ["ThoughtFilter", "without_thoughts"]
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_MARKS = {_OPEN: _CLOSE, "<tool_call>": "</tool_call>"}
 _THOUGHT = re.compile(rf"{_OPEN}.*?(?:{_CLOSE}\s*|\Z)", re.DOTALL)
 
 
@@ -20,16 +24,18 @@ class ThoughtFilter:
 
     def __init__(self) -> None:
         self._held = ""
-        self._inside = False
+        self._inside = ""
+        """The mark that ends what is left out now; empty outside."""
         self._trim = False
 
     def __call__(self, piece: str) -> str:
         self._held += piece
         said = ""
         while self._held:
-            mark = _CLOSE if self._inside else _OPEN
+            marks = [self._inside] if self._inside else [*_MARKS]
+            mark = min(marks, key=lambda m: (self._held.find(m) % (len(self._held) + 1), m))
             head, found, rest = self._held.partition(mark)
-            kept = 0 if found else _begun(self._held, mark)
+            kept = 0 if found else max(_begun(self._held, m) for m in marks)
             if not found:
                 head, rest = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
             if not self._inside:
@@ -40,8 +46,8 @@ class ThoughtFilter:
             self._held = rest
             if not found:
                 break
-            self._trim = self._inside
-            self._inside = not self._inside
+            self._trim = bool(self._inside)
+            self._inside = "" if self._inside else _MARKS[mark]
         return said
 
     def rest(self) -> str:

@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 
 from abi import models
 from abi.agents.agent import AgentRuntime
+from abi.agents.turn import TurnResult
 from abi.files import shipped
 from abi.graph.gate import Gate
 from abi.graph.mapping import Names, record_quads
@@ -22,6 +23,7 @@ from abi.graph.oxigraph import OxigraphStore
 from abi.graph.rows import Rows
 from abi.graph.traces import TraceStore
 from abi.graph.update import UpdateReport, apply_update
+from abi.models import ModelEntry
 from abi.records.record import AgentSpecification, Intent, Parameter, RawPrompt, Record, SparqlQuery, SystemPrompt
 from abi.search.embedder import Embedder, get_embedder
 from abi.search.find import find
@@ -30,6 +32,8 @@ from abi.search.linker import Linker
 from abi.secrets import secret
 from abi.settings import Settings
 from abi.tools.runner import RunContext, ToolResult, run
+
+from .openai_server import OpenAIServer
 
 BASE = "https://example.org/small/"
 FL = BASE + "schema#"
@@ -244,3 +248,53 @@ def scripted(runtime: AgentRuntime) -> Callable[..., ScriptedModel]:
         return model
 
     return make
+
+
+PILOT = AgentSpecification(
+    name="pilot", description="Knows the routes.", tools=["find_direct_routes", "flights_between"]
+)
+
+
+class House:
+    """A runtime whose default model is the scripted service."""
+
+    def __init__(self, services: SmallServices, runtime: AgentRuntime, server: OpenAIServer) -> None:
+        self.services, self.runtime, self.server = services, runtime, server
+
+    def ask(self, text: str = "Where can I fly from BOI?", thread: str = "t") -> TurnResult:
+        return self.runtime.agent("pilot").invoke(text, thread)
+
+    def sent(self, number: int = -1) -> list[dict[str, Any]]:
+        """The messages of one request."""
+        messages: list[dict[str, Any]] = self.server.requests[number]["messages"]
+        return messages
+
+
+@pytest.fixture
+def house(services: SmallServices, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., House]]:
+    """Starts the service with a script and gives a runtime that uses it."""
+    monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", True)
+    opened: list[Any] = []
+
+    def start(*script: Any, entry: dict[str, Any] | None = None, **settings: Any) -> House:
+        server = OpenAIServer(script[0] if len(script) == 1 and callable(script[0]) else script).__enter__()
+        given = {"seconds": 5.0, "retries": 0, **(entry or {})}
+        services.settings = services.settings.model_copy(
+            update={
+                "model": "house",
+                "models": {
+                    "house": ModelEntry(model="openai:m", base_url=server.url, **given),
+                    "second": ModelEntry(model="openai:second", base_url=server.url, retries=0),
+                },
+                **settings,
+            }
+        )
+        services.put(PILOT)
+        runtime = AgentRuntime(services)
+        opened.append((runtime, server))
+        return House(services, runtime, server)
+
+    yield start
+    for runtime, server in opened:
+        runtime.close()
+        server.__exit__()

@@ -6,73 +6,19 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from abi import models
-from abi.agents.agent import AgentRuntime
 from abi.agents.turn import Event, TurnResult
 from abi.errors import ToolFailed
-from abi.models import ModelEntry
-from abi.records.record import AgentSpecification
 
-from .conftest import BASE, DIRECT, FL, SmallServices
-from .openai_server import OpenAIServer, Step, calls, drips, fails, hangs, raw, says
-
-PILOT = AgentSpecification(
-    name="pilot", description="Knows the routes.", tools=["find_direct_routes", "flights_between"]
-)
-BOI, SEA = BASE + "BOI", BASE + "SEA"
-
-
-class House:
-    """A runtime whose default model is the scripted service."""
-
-    def __init__(self, services: SmallServices, runtime: AgentRuntime, server: OpenAIServer) -> None:
-        self.services, self.runtime, self.server = services, runtime, server
-
-    def ask(self, text: str = "Where can I fly from BOI?", thread: str = "t") -> TurnResult:
-        return self.runtime.agent("pilot").invoke(text, thread)
-
-    def sent(self, number: int = -1) -> list[dict[str, Any]]:
-        """The messages of one request."""
-        messages: list[dict[str, Any]] = self.server.requests[number]["messages"]
-        return messages
-
-
-@pytest.fixture
-def house(services: SmallServices, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., House]]:
-    """Starts the service with a script and gives a runtime that uses it."""
-    monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", True)
-    opened: list[Any] = []
-
-    def start(*script: Any, entry: dict[str, Any] | None = None, **settings: Any) -> House:
-        server = OpenAIServer(script[0] if len(script) == 1 and callable(script[0]) else script).__enter__()
-        given = {"seconds": 5.0, "retries": 0, **(entry or {})}
-        services.settings = services.settings.model_copy(
-            update={
-                "model": "house",
-                "models": {
-                    "house": ModelEntry(model="openai:m", base_url=server.url, **given),
-                    "second": ModelEntry(model="openai:second", base_url=server.url, retries=0),
-                },
-                **settings,
-            }
-        )
-        services.put(PILOT)
-        runtime = AgentRuntime(services)
-        opened.append((runtime, server))
-        return House(services, runtime, server)
-
-    yield start
-    for runtime, server in opened:
-        runtime.close()
-        server.__exit__()
-
+from .conftest import BASE, DIRECT, FL, PILOT, House
+from .openai_server import Step, calls, drips, fails, hangs, raw, says
 
 Start = Callable[..., House]
+BOI, SEA = BASE + "BOI", BASE + "SEA"
 
 
 def test_the_model_calls_a_tool_and_answers_from_its_rows(house: Start) -> None:
