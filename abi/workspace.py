@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from abi.errors import AbiError, Denied, Invalid, NotFound
+from abi.errors import AbiError, Denied, Invalid, NotFound, StoreError
 from abi.opened import OpenedWorkspace
 
 if TYPE_CHECKING:
@@ -162,15 +162,17 @@ class Workspace(OpenedWorkspace):
 
     def _look(self, record: Record, path: str, line_of: Callable[[str], int]) -> list[Finding]:
         """What belongs to the tools' languages: answer templates, and queries for the embedded engine."""
-        from abi.records.record import SqlppQuery
+        from abi.records.record import SparqlQuery, SqlppQuery
 
         found: list[Finding] = []
         answer = getattr(record, "answer", None)
         if answer:
             from abi.tools.answer import check_answer
+            from abi.tools.sparql_query import columns
 
             names = [p.name for p in getattr(record, "parameters", [])]
-            found += check_answer(answer, names, path=path, line=line_of("answer"))
+            given = columns(record.query) if isinstance(record, SparqlQuery) else None
+            found += check_answer(answer, names, given, path=path, line=line_of("answer"))
         if isinstance(record, SqlppQuery):
             from abi.tools import sqlpp_query
 
@@ -200,7 +202,11 @@ class Workspace(OpenedWorkspace):
         from abi.graph.indexing import check_files
 
         given = [self._inside(p) for p in paths]
-        return check_files(self.root, self.settings, self.shapes, given, progress, self._look)
+        try:
+            live = self.store
+        except StoreError:
+            live = None  # nothing was indexed yet
+        return check_files(self.root, self.settings, self.shapes, given, progress, self._look, live)
 
     def _inside(self, path: str | Path) -> Path:
         return path if isinstance(path, Path) and path.is_absolute() else Path(path).absolute()

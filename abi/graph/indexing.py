@@ -24,6 +24,7 @@ from abi.graph.loading import SHIPPED, Loaded, Loader, Look, shipped_sources
 from abi.graph.mapping import provenance_quads
 from abi.graph.names import Names, source_graph
 from abi.graph.oxigraph import OxigraphStore
+from abi.graph.query_terms import unknown_query_terms
 from abi.records.commits import last_commits
 from abi.records.record import Source
 from abi.records.scan import ScanResult, SourceFile, scan
@@ -114,6 +115,8 @@ class Indexer:
         self.loader = Loader(settings, self.names, look)
         self.lines: dict[str, tuple[str, int]] = {}
         self.gate = Gate(store, shapes, self.locate, base=settings.base_iri)
+        self.beside: list[OxigraphStore] = []
+        """Other stores whose terms are known, too."""
 
     def index(
         self,
@@ -261,6 +264,8 @@ class Indexer:
             tell("validate", 1, 1)
             seen = {(f.path, f.line, f.code) for f in findings}
             findings += [f for f in found if (f.path, f.line, f.code) not in seen]
+            stores = [self.store, *self.beside]
+            findings += unknown_query_terms(plan.loaded, net, stores, self.settings.all_prefixes())
         return sorted(set(findings))
 
     def _count(self, plan: _Plan, change: Change) -> IndexReport:
@@ -355,13 +360,16 @@ def check_files(
     paths: Sequence[Path] = (),
     progress: Progress | None = None,
     look: Look | None = None,
+    beside: OxigraphStore | None = None,
 ) -> CheckReport:
     """Read and validate all files, without the graph that was made of them; tell about those under `paths`.
 
-    All files are read in any case: whether a name is taken or leads nowhere depends on the others.
+    All files are read in any case: whether a name is taken or leads nowhere depends on the others. `beside`: the graph
+    as it is, which may hold terms that no file has.
     """
     store = OxigraphStore.memory()
     indexer = Indexer(root, settings, store, shapes, look)
+    indexer.beside += [beside] if beside is not None else []
     scanned = scan(root, settings.sources, None, settings)
     plan = indexer._plan(scanned, (), False, progress or _no_progress)
     change = indexer._change(plan)

@@ -103,7 +103,9 @@ class Loader:
             loaded.lines[iri] = result.line(record)
             for where, line in result.lines.get(record.name, {}).items():
                 part, _, name = where.partition(".")
-                if name and part in ("parameters", "intents"):
+                if where == "query":
+                    loaded.lines[f"{iri}/query"] = line
+                elif name and part in ("parameters", "intents"):
                     loaded.lines[f"{iri}/{part[:-1]}/{encode(name)}"] = line
             loaded.findings += self._templates(record, loaded, result)
             loaded.findings += self.look(record, loaded.file.path, partial(result.line, record))

@@ -14,7 +14,7 @@ from abi.graph.resolve import labels_of
 from abi.graph.rows import Rows
 from abi.graph.tokens import Token, tokenize
 
-__all__ = ["UsedTerms", "missing_prefixes", "unknown_terms"]
+__all__ = ["UsedTerms", "missing_prefixes", "unknown_terms", "used_iris"]
 
 _VOCABULARIES = (
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -126,8 +126,8 @@ def missing_prefixes(text: str, declared: Mapping[str, str]) -> tuple[str, list[
     return added + text, [p for p in open_ if p not in COMMON_PREFIXES]
 
 
-def unknown_terms(text: str, declared: Mapping[str, str], query: Callable[..., Rows]) -> list[tuple[Token, str]]:
-    """The IRIs of a query that stand nowhere in the graph, each where it is written first."""
+def used_iris(text: str, declared: Mapping[str, str]) -> dict[str, Token]:
+    """The IRIs that a query names, outside of the common vocabularies, each where it is written first."""
     tokens = tokenize(text)
     prefixes = dict(declared)
     found: dict[str, Token] = {}
@@ -149,7 +149,12 @@ def unknown_terms(text: str, declared: Mapping[str, str], query: Callable[..., R
             iri = prefixes[prefix] + re.sub(r"\\(.)", r"\1", local)
         if not iri.startswith(_VOCABULARIES) and ":" in iri:
             found.setdefault(iri, token)
-    usable = [i for i in found if re.fullmatch(r'[^\x00-\x20<>"{}|^`\\]+', i)]
+    return {i: token for i, token in found.items() if re.fullmatch(r'[^\x00-\x20<>"{}|^`\\]+', i)}
+
+
+def unknown_terms(text: str, declared: Mapping[str, str], query: Callable[..., Rows]) -> list[tuple[Token, str]]:
+    """The IRIs of a query that stand nowhere in the graph, each where it is written first."""
+    found = usable = used_iris(text, declared)
     if not usable:
         return []
     listed = " ".join(f"<{i}>" for i in usable)

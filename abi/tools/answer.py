@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from abi.errors import ToolFailed
 from abi.findings import Finding
 from abi.graph.rows import Rows, Term
 from abi.tools.answer_bounds import bound_filters, bounded, deadline
+from abi.tools.answer_columns import columns_used
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -189,7 +191,7 @@ def check_answer(
     line: int = 1,
 ) -> list[Finding]:
     """What is wrong with an answer template; `variables` are the query's columns, where they are known."""
-    from jinja2 import TemplateSyntaxError, meta, nodes
+    from jinja2 import TemplateSyntaxError, meta
 
     def finding(offset: int, message: str, fix: str = "") -> Finding:
         return Finding(path, line + max(0, offset - 1), "answer", "error", "answer-template", message, fix)
@@ -208,6 +210,7 @@ def check_answer(
         _compiled(template)
     except ToolFailed:
         return [finding(1, "The answer template does not parse: it is nested too deeply.")]
+    asked = columns_used(tree) if variables is not None else []  # before loops are wrapped in what bounds them
     known = _GIVEN | set(parameter_names)
     for name in sorted(meta.find_undeclared_variables(bounded(tree)) - known):
         findings.append(
@@ -215,18 +218,13 @@ def check_answer(
                 1, f"The answer template uses {name}, which nothing gives.", f"There are: {', '.join(sorted(known))}."
             )
         )
-    if variables is not None:
-        for keyword in tree.find_all(nodes.Keyword):
-            if keyword.key == "attribute" and isinstance(keyword.value, nodes.Const):
-                column = str(keyword.value.value).partition(".")[0]
-                if column not in variables and column not in ("label", "iri", "value"):
-                    findings.append(
-                        finding(
-                            keyword.lineno,
-                            f"The answer template uses the column {column}, which the query does not give.",
-                            f"Its columns are: {', '.join(variables)}.",
-                        )
-                    )
+    there = list(variables or ())
+    for at, column in asked:
+        if column not in there:
+            near = get_close_matches(column, there, 1)
+            fix = (f"Did you mean {near[0]}? " if near else "") + f"Its columns are: {', '.join(there)}."
+            message = f"The answer template uses the column {column}, which the query does not give."
+            findings.append(finding(at, message, fix))
     return findings
 
 

@@ -9,14 +9,16 @@ from typing import Any
 from abi.errors import ToolFailed
 from abi.findings import Finding
 from abi.graph.guard import check_query
+from abi.graph.query_terms import whole_query
 from abi.graph.template import Template, check_template, compile_template
+from abi.graph.tokens import tokenize
 from abi.records.record import Parameter, SparqlQuery
 from abi.settings import Settings
 from abi.tools.answer import check_answer, render_answer
 from abi.tools.linked_arguments import cited, linked_arguments
 from abi.tools.runner import RunContext, ToolResult
 
-__all__ = ["check", "run"]
+__all__ = ["check", "columns", "run"]
 
 
 def check(
@@ -27,8 +29,31 @@ def check(
     findings = check_template(record.query, record.parameters, prefixes, settings, path=path, first_line=query_line)
     if record.answer is not None:
         names = [p.name for p in record.parameters]
-        findings += check_answer(record.answer, names, path=path, line=answer_line)
+        findings += check_answer(record.answer, names, columns(record.query), path=path, line=answer_line)
     return findings
+
+
+def columns(query: str) -> list[str] | None:
+    """What a SELECT gives, with all its optional lines; None for `SELECT *` and for other forms."""
+    tokens = [t for t in tokenize(whole_query(query)) if t.kind != "comment"]
+    at = next((i for i, t in enumerate(tokens) if t.upper in ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")), None)
+    if at is None or tokens[at].upper != "SELECT":
+        return None
+    found: list[str] = []
+    depth, last = 0, ""
+    for token in tokens[at + 1 :]:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.text == ")":
+            found.append(last)
+        elif token.kind == "var":
+            last = token.name
+            if depth == 0:
+                found.append(last)
+        elif depth == 0 and token.text == "*":
+            return None
+        elif depth == 0 and (token.text == "{" or token.upper in ("WHERE", "FROM")):
+            break
+    return found
 
 
 def run(record: SparqlQuery, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:

@@ -121,6 +121,45 @@ def test_refused(template: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("template", "column"),
+    [
+        ("{% for row in rows %}{{ row.nane }}{% endfor %}", "nane"),
+        ("{% for row in rows %}{{ row['nane'] }}{% endfor %}", "nane"),
+        ("{% for r in rows | sort(attribute='flights') | reverse %}{{ r.naem }}{% endfor %}", "naem"),
+        ("{% for r in rows[:3] if r.fligths > 1 %}{{ r.name }}{% endfor %}", "fligths"),
+        ("{% for r in rows %}{% for s in rows %}{{ s.name ~ r.nmae }}{% endfor %}{% endfor %}", "nmae"),
+        ("{% for k, of in rows | groupby('note') %}{% for r in of %}{{ r.nam }}{% endfor %}{% endfor %}", "nam"),
+        ("{% for kind, of in rows | groupby('nota') %}{{ kind }}{% endfor %}", "nota"),
+        ("{{ rows[0].fligts }}", "fligts"),
+        ("{{ (rows | first).fligts }}", "fligts"),
+        ("{{ rows | map(attribute='nam') | join }}", "nam"),
+        ("{{ rows | selectattr('nam') | list | length }}", "nam"),
+        ("{{ rows | sort(attribute='name,flihgts') | length }}", "flihgts"),
+        ("{% if rows %}\n{{ rows[0].name }}{{ rows[0].flight }}{% endif %}", "flight"),
+    ],
+)
+def test_a_column_that_the_query_does_not_give_is_found_wherever_it_stands(template: str, column: str) -> None:
+    (fault,) = check_answer(template, NAMES, ROWS.variables, path="tools/x.rq", line=7)
+    assert fault.message == f"The answer template uses the column {column}, which the query does not give."
+    assert fault.line == 7 + template[: template.index(column)].count("\n")
+    assert fault.fix.startswith("Did you mean ") and "airport, name, flights, note" in fault.fix
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for row in rows %}{{ row.name }}{{ loop.index }}{{ row.airport.iri }}{% endfor %}",
+        "{% for name in rows | map(attribute='name') %}{{ name.label }}{% endfor %}",
+        "{% for kind, of in rows | groupby('note') %}{{ kind }} {{ of | length }}{{ of[0].name }}{% endfor %}",
+        "{% for rows in rows %}{{ rows.name }}{% endfor %}",
+        "{{ origin.label }}{{ result.anything }}{{ (rows | max(attribute='flights')).name }}",
+    ],
+)
+def test_what_is_no_column_is_none(template: str) -> None:
+    assert check_answer(template, NAMES, ROWS.variables) == []
+
+
+@pytest.mark.parametrize(
     "template",
     [
         "{{ rows.append(1) }}",

@@ -14,7 +14,7 @@ from abi.graph.worker import QueryWorker
 from abi.records.record import Parameter, SparqlQuery
 from abi.settings import Settings
 from abi.tools.runner import RunContext, run
-from abi.tools.sparql_query import check
+from abi.tools.sparql_query import check, columns
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SETTINGS = Settings(base_iri="urn:x:", prefixes={"x": "urn:x:"}, tool_rows=3)
@@ -162,3 +162,19 @@ def test_no_argument_reaches_more_than_it_names(context: RunContext, value: str)
     except ArgumentError:
         return
     assert result.arguments["origin"] in {"urn:x:boi", "urn:x:sea", "urn:x:pdx", "urn:x:pwm"}
+
+
+@pytest.mark.parametrize(
+    ("query", "given"),
+    [
+        ("SELECT ?a (COUNT(?b) AS ?n) ?c WHERE { ?a ?b ?c }", ["a", "n", "c"]),
+        ("PREFIX x: <urn:x:>\nSELECT DISTINCT\n  #?x ?z\n ?a { ?q ?w ?e }", ["z", "a"]),
+        ("SELECT ?x # note ?y\n FROM <urn:g> { SELECT ?q { ?q ?w ?e } }", ["x"]),
+        ("SELECT (SUM(?a * (2 + ?b)) AS ?two) { ?a ?p ?b }", ["two"]),
+        ("SELECT * { ?a ?b ?c }", None),
+        ("ASK { ?a ?b ?c }", None),
+        ("CONSTRUCT { ?a ?b ?c } WHERE { ?a ?b ?c }", None),
+    ],
+)
+def test_the_columns_of_a_query(query: str, given: list[str] | None) -> None:
+    assert columns(query) == given
