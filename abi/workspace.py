@@ -206,7 +206,20 @@ class Workspace(OpenedWorkspace):
             live = self.store
         except StoreError:
             live = None  # nothing was indexed yet
-        return check_files(self.root, self.settings, self.shapes, given, progress, self._look, live)
+        report = check_files(self.root, self.settings, self.shapes, given, progress, self._look, live)
+        if report.conforms:
+            report.findings = sorted({*report.findings, *self._vain_searches_of_files(report)})
+        return report
+
+    def _vain_searches_of_files(self, report: CheckReport) -> list[Finding]:
+        from abi.search.selectors_of_files import searches, vain_searches_of_files
+
+        looked_at = {e.iri for e in report.records}
+        records = [(iri, r) for one in report.loaded for iri, r in one.records]
+        prompts = [r for iri, r in records if iri in looked_at and searches(r)]
+        tools = [q for one in report.loaded if any(r.family == "tool" for _, r in one.records) for q in one.quads]
+        index = self.root / ".abi" / "search.sqlite"
+        return vain_searches_of_files(prompts, tools, self.settings, lambda: self.embedder, index)
 
     def _inside(self, path: str | Path) -> Path:
         return path if isinstance(path, Path) and path.is_absolute() else Path(path).absolute()

@@ -75,9 +75,12 @@ class IndexReport:
 
 @dataclass(slots=True)
 class CheckReport:
+    """`loaded` is what each file of the workspace holds, those that come with abi among them."""
+
     conforms: bool
     records: list[Entry]
     findings: list[Finding]
+    loaded: list[Loaded] = field(default_factory=list, repr=False)
 
     def document(self) -> dict[str, Any]:
         return {
@@ -387,7 +390,8 @@ def check_files(
     if paths:
         asked = scan(root, settings.sources, list(paths), settings)
         findings = sorted({*findings, *(f for f in asked.findings if f.code.startswith("path-"))})
-    return CheckReport(not has_errors(findings), sorted(entries, key=lambda e: (e.kind, e.name)), findings)
+    entries.sort(key=lambda e: (e.kind, e.name))
+    return CheckReport(not has_errors(findings), entries, findings, plan.loaded)
 
 
 def files_behind(root: Path, settings: Settings, store: OxigraphStore) -> list[str]:
