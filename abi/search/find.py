@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from abi.search.selection import Selection
 from abi.search.vocabulary import corrected
 
 if TYPE_CHECKING:
-    from abi.search.embedder import Embedder
+    from abi.search.embedder import Embedder, Vectors
     from abi.search.index import SearchIndex
 
 __all__ = ["ENTITY_KINDS", "FLOOR", "Hit", "closest_of", "find", "similarities"]
@@ -138,7 +139,8 @@ def _best_first(
     Where the blocks show that it leaves few, it is asked for all of them first, and only these are searched. Scores are
     the same either way; what full text adds to the order is a share of the best match among what was searched.
     """
-    scores, ordered = _matched(index, embedder, text, kinds, None, min_score, MOST_CHECKED)
+    vector = cache(lambda: embedder.embed([text])[0])
+    scores, ordered = _matched(index, embedder, text, kinds, None, min_score, MOST_CHECKED, vector)
     whole = len(ordered) < MOST_CHECKED
     kept: list[int] = []
     checked, block = 0, BLOCK
@@ -154,7 +156,7 @@ def _best_first(
         block = min(max(int(expected * 1.5), BLOCK), LARGEST_BLOCK)
     if whole and checked >= len(ordered):
         return scores, kept
-    scores, ordered = _matched(index, embedder, text, kinds, selection.chosen(index), min_score, limit)
+    scores, ordered = _matched(index, embedder, text, kinds, selection.chosen(index), min_score, limit, vector)
     return scores, ordered[:limit]
 
 
@@ -201,15 +203,19 @@ def _matched(
     chosen: str | None,
     min_score: float | None,
     most: int | None = None,
+    vector: Callable[[], Vectors] | None = None,
 ) -> tuple[dict[int, float], list[int]]:
-    """Scores of the documents that a text finds, and these best first; `most` are as many as are asked for."""
+    """Scores of the documents that a text finds, and these best first; `most` are as many as are asked for.
+
+    `vector` gives that of the text, where it may be known already.
+    """
     words = content_words(text)
     lexical, complete = _full_text(index, words, kinds, chosen)
     least = FLOOR if min_score is None else min_score
     rescued = complete if min_score is None else ()
     # Full text moves only what it found: of everything else, the nearest come first.
     also = set(lexical) | set(rescued)
-    scores = similarities(index, embedder, text, kinds, chosen, at_least=least, also=also, most=most)
+    scores = similarities(index, embedder, text, kinds, chosen, at_least=least, also=also, most=most, vector=vector)
     if "entity" in kinds:
         named = _exactness(index, normal(text), words, lexical, kinds, chosen)
         meant = corrected(index, words)
@@ -268,6 +274,7 @@ def similarities(
     at_least: float = 0.0,
     also: Collection[int] = (),
     most: int | None = None,
+    vector: Callable[[], Vectors] | None = None,
 ) -> dict[int, float]:
     """Calibrated similarity of the nearest passage of each embedded document of those kinds, by its id.
 
@@ -276,26 +283,30 @@ def similarities(
     """
     import numpy as np
 
-    table, rows = index.vectors(embedder), index.vector_rows(embedder, kinds)
+    from abi.search.index import passages_at
+
+    table, passages = index.vectors(embedder), index.passages_of(embedder, kinds)
     if chosen is not None:
         allowed = index.rows("SELECT id FROM documents WHERE iri IN (SELECT value FROM json_each(?))", (chosen,))
-        rows = rows[np.isin(table.ids[rows], np.array([row[0] for row in allowed], dtype=np.int64))]
+        of_chosen = np.isin(table.ids[passages.rows], np.array([row[0] for row in allowed], dtype=np.int64))
+        passages = passages_at(table, passages.rows[of_chosen])
+    rows, ids = passages.rows, passages.ids
     if not len(rows):
         return {}
-    (vector,) = embedder.embed([text])
+    spoken = embedder.embed([text])[0] if vector is None else vector()
     # Taking rows out copies them, which costs more than to multiply all where most are wanted.
-    cosine = (table.matrix @ vector)[rows] if 2 * len(rows) > len(table.ids) else table.matrix[rows] @ vector
-    ids = table.ids[rows]
-    # Passages of one document stand together.
-    starts = np.flatnonzero(np.diff(ids, prepend=-1))
-    similarity, ids = embedder.similarity(np.maximum.reduceat(cosine, starts)), ids[starts]
+    cosine = (table.matrix @ spoken)[rows] if 2 * len(rows) > len(table.ids) else table.matrix[rows] @ spoken
+    nearest = np.maximum.reduceat(cosine, passages.starts)
     if at_least > 0 or most is not None:
-        wanted = similarity >= at_least
-        if most is not None and np.count_nonzero(wanted) > most:
-            wanted &= similarity >= np.partition(similarity, -most)[-most]
+        # Similarity rises with the cosine, so that only that of the nearest has to be worked out.
+        wanted = np.ones(len(ids), dtype=bool)
+        if most is not None and len(ids) > most:
+            wanted = nearest >= np.partition(nearest, -most)[-most]
+        wanted[wanted] = embedder.similarity(nearest[wanted]) >= at_least
         if also:
             wanted |= np.isin(ids, np.fromiter(also, dtype=np.int64, count=len(also)))
-        similarity, ids = similarity[wanted], ids[wanted]
+        nearest, ids = nearest[wanted], ids[wanted]
+    similarity = embedder.similarity(nearest)
     return dict(zip(ids.tolist(), similarity.tolist(), strict=True))
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from abi.search.embedder import Embedder, Vectors
     from abi.settings import Settings
 
-__all__ = ["SearchIndex", "VectorTable"]
+__all__ = ["Passages", "SearchIndex", "VectorTable", "passages_at"]
 
 SCHEMA = 2
 _CACHED = 10_000
@@ -69,6 +69,24 @@ class VectorTable:
     ids: NDArray[np.int64]
     kinds: NDArray[np.str_]
     matrix: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """Some `rows` of a table of vectors; those of document `ids[i]` begin at `rows[starts[i]]` and stand together."""
+
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ids: NDArray[np.int64]
+
+
+def passages_at(table: VectorTable, rows: NDArray[np.int64]) -> Passages:
+    """The passages at those rows, which ascend."""
+    import numpy as np
+
+    documents = table.ids[rows]
+    starts = np.flatnonzero(np.diff(documents, prepend=-1))
+    return Passages(rows, starts, documents[starts])
 
 
 class SearchIndex:
@@ -145,6 +163,24 @@ class SearchIndex:
                 f"the search index {self.path or ''} cannot be read: {error}",
                 hint="Delete the file: it is made anew from the graph.",
             ) from error
+
+    def faults(self) -> list[str]:
+        """What is wrong with the file, in SQLite's words; it reads all of it."""
+        try:
+            with self.lock:
+                found = [str(row[0]) for row in self.connection.execute("PRAGMA quick_check(3)")]
+                # Full text has pages of its own, whose damage the look at the tables does not see.
+                self.connection.execute("INSERT INTO full_text(full_text) VALUES ('integrity-check')")
+        except sqlite3.DatabaseError as error:
+            return [str(error)]
+        return [text for text in found if text != "ok"]
+
+    def start_anew(self) -> None:
+        """Put an empty index in the file's place, to be filled by the next search."""
+        with self.lock:
+            self.connection.close()
+            self._cache.clear()
+            self.connection = self._start_anew()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -361,14 +397,14 @@ class SearchIndex:
             self.cached(("embedded", embedder.name), lambda: self.embed(embedder))
             return self.cached(("vectors", embedder.name), lambda: self._read_vectors(embedder))
 
-    def vector_rows(self, embedder: Embedder, kinds: tuple[str, ...]) -> NDArray[np.int64]:
-        """Rows of the table of vectors that are of documents of those kinds. Cached until the index changes."""
+    def passages_of(self, embedder: Embedder, kinds: tuple[str, ...]) -> Passages:
+        """The passages of documents of those kinds. Cached until the index changes."""
         import numpy as np
 
         with self.lock:
             table = self.vectors(embedder)
-            key = ("vector rows", embedder.name, kinds)
-            return self.cached(key, lambda: np.flatnonzero(np.isin(table.kinds, kinds)))
+            key = ("passages", embedder.name, kinds)
+            return self.cached(key, lambda: passages_at(table, np.flatnonzero(np.isin(table.kinds, kinds))))
 
     def annotations(self) -> dict[str, tuple[str, dict[str, str]]]:
         """Kind and annotations of every document that has some, by its IRI. Cached until the index changes."""

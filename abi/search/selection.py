@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from abi import terms
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from abi.search.index import SearchIndex
 
 __all__ = ["Selection"]
+
+
+@lru_cache(maxsize=8192)
+def _holds(predicate: str, annotations: str) -> bool:
+    """Whether annotations, as the index keeps them, are as a predicate wants; many records have the same."""
+    return holds(parse_predicate(predicate), json.loads(annotations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +70,7 @@ class Selection:
         )
         iris = {i: iri for i, iri, _ in rows}
         if self.annotations is not None and self._of_records:
-            predicate = parse_predicate(self.annotations)
-            iris = {i: iri for i, iri, has in rows if holds(predicate, json.loads(has))}
+            iris = {i: iri for i, iri, has in rows if _holds(self.annotations, has)}
         if iris and (self.where is not None or not self._of_records):
             values = " ".join(Term("iri", iri).n3() for iri in iris.values())
             passed = set(self._records(f"VALUES ?record {{ {values} }}"))
