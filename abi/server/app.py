@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, TextIO
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from abi import __version__
 from abi.errors import AbiError
 from abi.keys import Keys
+from abi.mcp.mounted import Mounted
 from abi.server import (
     agents,
     catalog,
@@ -63,11 +65,17 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        await mcp.close()
         service.close()
 
     app = FastAPI(title="abi", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.service, app.state.metrics = service, metrics
-    app.router.routes += [*sparql.routes(), *graph_store.routes()]
+
+    async def version() -> int:
+        return await service.work(workspace.version)
+
+    mcp = Mounted(app, workspace.root.name, service.prefixes, version, settings.max_body_bytes)
+    app.router.routes += [*sparql.routes(), *graph_store.routes(), Route("/mcp", mcp)]
     for module in (health, agents, tools, catalog, threads, files, versions, upkeep, dereference, openapi):
         app.include_router(module.router)
     app.state.documents = openapi.Documents(app)

@@ -22,7 +22,13 @@ _SAFE = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-_EXPOSED = b"ETag, Location, X-Abi-Truncated, X-Request-Id, Retry-After"
+_EXPOSED = b"ETag, Location, X-Abi-Truncated, X-Request-Id, Retry-After, Mcp-Session-Id"
+_ALLOWED = (
+    b"Authorization, Content-Type, Accept, If-Match, If-None-Match, "
+    b"Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID"
+)
+_UNCOUNTED = ("/health", "/mcp")
+"""What MCP does is counted with the requests that it makes; its own stay open for hours."""
 
 
 class Doorway:
@@ -54,7 +60,7 @@ class Doorway:
         if origin and scope["method"] == "OPTIONS":
             headers += [
                 (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE"),
-                (b"access-control-allow-headers", b"Authorization, Content-Type, Accept, If-Match, If-None-Match"),
+                (b"access-control-allow-headers", _ALLOWED),
                 (b"access-control-max-age", b"600"),
             ]
             await send({"type": "http.response.start", "status": 204, "headers": headers})
@@ -118,16 +124,17 @@ class Bounds:
         try:
             limit = self._limit(scope["path"])
             self._check(scope, limit)
-            if self._running >= self._most and not scope["path"].startswith("/health"):
+            counts = not scope["path"].startswith(_UNCOUNTED)
+            if self._running >= self._most and counts:
                 raise Busy("As many requests as may are being worked on.", details={"retry_after": 1})
         except AbiError as error:
             await problem(error)(scope, receive, send)
             return
-        self._running += 1
+        self._running += counts
         try:
             await self._count(scope, receive, send, limit)
         finally:
-            self._running -= 1
+            self._running -= counts
 
     def _limit(self, path: str) -> int:
         for start, size in self._sizes.items():

@@ -99,7 +99,7 @@ def test_json_is_one_document_and_nothing_else(
 
 def test_the_contract_covers_every_command() -> None:
     # The example and the server have their own tests, a script is no document, a difference needs a version.
-    told_elsewhere = {"demo", "completion", "diff", "serve"}
+    told_elsewhere = {"demo", "completion", "diff", "serve", "mcp"}
     assert DOCUMENTS.keys() | told_elsewhere == COMMANDS.keys()
 
 
