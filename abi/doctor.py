@@ -77,6 +77,10 @@ def _edited(workspace: Workspace) -> Check:
 
 
 def _search(workspace: Workspace) -> Check:
+    faults = workspace.mend_search_index()
+    if faults:
+        message = f"The search index was damaged ({faults[0]}); it was made anew from the graph."
+        return Check("search index", True, message)
     graph, search = workspace.store.version(), workspace.search_version
     if graph != search:
         message = f"The search index is of version {search}, the graph of {graph}."

@@ -219,6 +219,19 @@ class OpenedWorkspace:
         """The graph version that the search index is of; it may lag behind until the next search."""
         return self._index.version
 
+    def search_index_faults(self) -> list[str]:
+        """What is wrong with the file of the search index; it reads all of it."""
+        return self._index.faults()
+
+    def mend_search_index(self) -> list[str]:
+        """Make the search index anew from the graph where its file is damaged; what was wrong with it."""
+        with self._lock:
+            faults = self._index.faults()
+            if faults:
+                self._index.start_anew()
+                self._follow(self.store, (), -1)
+        return faults
+
     @cached_property
     def embedder(self) -> Embedder:
         from abi.search.embedder import get_embedder

@@ -73,6 +73,8 @@ class StatusReport:
     store: str
     base_iri: str
     search_version: int
+    search_index: str
+    """`sound`, or what is wrong with its file."""
     trusted: bool
 
     def document(self) -> dict[str, Any]:
@@ -85,6 +87,7 @@ class StatusReport:
             "store": self.store,
             "base_iri": self.base_iri,
             "search_version": self.search_version,
+            "search_index": self.search_index,
             "trusted": self.trusted,
         }
 
@@ -186,6 +189,7 @@ def status(workspace: Workspace) -> StatusReport:
 
     store = workspace.store
     catalog = Catalog(store)
+    faults = workspace.search_index_faults()
     return StatusReport(
         records=catalog.counts(),
         triples=len(store),
@@ -194,6 +198,7 @@ def status(workspace: Workspace) -> StatusReport:
         graphs=catalog.graph_sizes(),
         store=workspace.settings.store,
         base_iri=workspace.settings.base_iri,
-        search_version=workspace.search_version,
+        search_version=-1 if faults else workspace.search_version,
+        search_index=f"damaged: {faults[0]}; `abi doctor` makes it anew" if faults else "sound",
         trusted=is_trusted(workspace.root),
     )

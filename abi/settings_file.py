@@ -7,7 +7,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -104,6 +104,8 @@ def _prefix_faults(prefixes: Any, located: Located) -> list[Finding]:
 def _finding(cls: type[Settings], fault: Any, located: Located, origins: dict[str, str]) -> Finding:
     field = ".".join(str(part) for part in fault["loc"])
     name = str(fault["loc"][0]) if fault["loc"] else ""
+    if len(fault["loc"]) > 1 and fault["type"] in ("extra_forbidden", "missing"):
+        return _inner_finding(cls, fault, located)
     if fault["type"] == "extra_forbidden":
         match = difflib.get_close_matches(name, list(cls.model_fields), n=1, cutoff=0.6)
         fix = f"Did you mean {match[0]!r}?" if match else "Remove it; `abi settings` lists all settings."
@@ -118,4 +120,20 @@ def _finding(cls: type[Settings], fault: Any, located: Located, origins: dict[st
     if origins.get(name, "").startswith("environment"):
         variable = origins[name].removeprefix("environment ")
         return Finding("", 0, field, "error", "setting-wrong", f"{variable}: {message}.", help_text)
-    return Finding(FILE, located.line(field), field, "error", "setting-wrong", f"{name}: {message}.", help_text)
+    shown = name if len(fault["loc"]) < 2 else field
+    line = located.line(field) if name in (located.value or {}) else located.line()
+    return Finding(FILE, line, field, "error", "setting-wrong", f"{shown}: {message}.", help_text)
+
+
+def _inner_finding(cls: type[Settings], fault: Any, located: Located) -> Finding:
+    """A key too many or too few inside a setting, like one of an entry of `models`."""
+    *place, key = (str(part) for part in fault["loc"])
+    where, field = ".".join(place), ".".join((*place, key))
+    if fault["type"] == "missing":
+        message, fix = f"{where} has no {key!r}.", f"Add `{key}:` to it."
+        return Finding(FILE, located.line(where), field, "error", "setting-missing", message, fix)
+    kind = next((a for a in get_args(cls.model_fields[place[0]].annotation) if hasattr(a, "model_fields")), None)
+    known = list(kind.model_fields) if kind is not None else []
+    match = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    fix = f"Did you mean {match[0]!r}?" if match else f"Remove it; there are {', '.join(known)}."
+    return Finding(FILE, located.line(field), field, "error", "setting-unknown", f"{where} knows no {key!r}.", fix)

@@ -76,3 +76,20 @@ def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(NotFound) as caught:
         Settings.load(tmp_path)
     assert "abi init" in caught.value.hint
+
+
+def test_faults_inside_an_entry_of_models_name_the_entry(tmp_path: Path) -> None:
+    (tmp_path / "abi.yaml").write_text(
+        "base_iri: https://example.org/w/\nmodels:\n  big:\n    modl: openai:x\n    shape: round\n"
+        "  small: {model: 'openai:x', max_tokens: -4}\n"
+    )
+    with pytest.raises(Invalid) as caught:
+        Settings.load(tmp_path)
+    told = [(f.line, f.field, f.code, f.message, f.fix) for f in caught.value.findings]
+    assert told[:3] == [
+        (3, "models.big.model", "setting-missing", "models.big has no 'model'.", "Add `model:` to it."),
+        (4, "models.big.modl", "setting-unknown", "models.big knows no 'modl'.", "Did you mean 'model'?"),
+        (5, "models.big.shape", "setting-unknown", "models.big knows no 'shape'.", told[2][4]),
+    ]
+    assert "base_url" in told[2][4]
+    assert told[3][:3] == (6, "models.small.max_tokens", "setting-wrong") and "greater than 0" in told[3][3]

@@ -173,7 +173,7 @@ class SearchIndex:
                 self.connection.execute("INSERT INTO full_text(full_text) VALUES ('integrity-check')")
         except sqlite3.DatabaseError as error:
             return [str(error)]
-        return [text for text in found if text != "ok"]
+        return [line for text in found for line in text.splitlines() if line != "ok" and not line.startswith("***")]
 
     def start_anew(self) -> None:
         """Put an empty index in the file's place, to be filled by the next search."""
