@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from abi.graph.oxigraph import OxigraphStore
     from abi.settings import Settings
 
-__all__ = ["GraphWritten", "Part", "drop_graph", "graph_tag", "write_graph"]
+__all__ = ["GraphWritten", "Part", "checked_iri", "drop_graph", "graph_tag", "write_graph"]
 
 Condition = Callable[["str | None"], bool]
 """Given a graph's tag (None: there is no such graph), whether the change is still wanted."""
@@ -110,12 +110,17 @@ def _apply(store: OxigraphStore, gate: Gate, graph: str, change: Change, wanted:
         )
 
 
-def _refuse_kept(graph: str, settings: Settings) -> None:
+def checked_iri(graph: str) -> None:
+    """Raises UsageError for a name that is no IRI."""
     try:
         iri_term(graph)
         ox.NamedNode(graph)
     except ValueError as error:
         raise UsageError(f"{graph[:200]!r} is no IRI.") from error
+
+
+def _refuse_kept(graph: str, settings: Settings) -> None:
+    checked_iri(graph)
     if graph in (BOOKKEEPING, provenance_graph(settings.base_iri)):
         raise Denied(f"The graph <{graph}> is kept by abi itself.", hint="Index, restore or load files to change it.")
 

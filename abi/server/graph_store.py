@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from abi.errors import NotFound, UsageError, WrongMedia, WrongMethod
-from abi.graph.named_graphs import Part, graph_tag
+from abi.graph.named_graphs import Part, checked_iri, graph_tag
 from abi.graph.pool import Cancel
 from abi.server.access import client_of, require
 from abi.server.negotiate import GRAPHS, Media, choose
@@ -89,6 +89,7 @@ def _graph(request: Request, service: Service) -> str | None:
 
 async def _read(request: Request, service: Service, graph: str) -> Response:
     media = choose(request.headers.get("accept"), GRAPHS)
+    checked_iri(graph)
     held = service.workspace.store
     tag = graph_tag(held, graph)
     if tag is None and graph != service.default_graph:
