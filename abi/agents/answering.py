@@ -17,7 +17,7 @@ from abi.agents.handoff import REQUEST_HELP
 from abi.agents.model_loop import OutOfTime, Stopped
 from abi.agents.query_graph import QUERY_GRAPH, QUERY_TRIES, QueryGraphTool
 from abi.agents.turn import TurnState, paired, text_of, this_turn
-from abi.agents.update_graph import UPDATE_GRAPH
+from abi.agents.update_graph import UPDATE_GRAPH, WRITING
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -138,7 +138,7 @@ def _view(state: TurnState, context: TurnContext, turn: dict[str, Any]) -> list[
         parts.append(f"These agents gave the request back: {helped}. Reason: {turn['reason'] or 'done'}")
     # what those who gave the request back can be asked is still told where nobody answers
     others = [t.description for name in turn["helped"] for t in context.crew.definitions.agent(name).tools]
-    extra = {"intents": turn["injected"], "agent": path[-1], "others": others}
+    extra = {"intents": turn["injected"], "agent": path[-1], "others": others, "drafts": definition.drafts}
     messages = list(state["messages"])
     for index in range(len(messages) - 1, -1, -1):
         if isinstance(messages[index], HumanMessage):
@@ -155,7 +155,9 @@ def _withheld(context: TurnContext, path: list[str], turn: dict[str, Any], model
     without = {tool for tool, agent in handoffs.items() if agent in turn["helped"]}
     if len(path) == 1:
         without.add(REQUEST_HELP)
-    if not context.may_write or is_offline(model):
+    if not context.may_write:
+        without |= WRITING
+    elif is_offline(model):
         without.add(UPDATE_GRAPH)
     query = context.crew.member(path[-1]).tools.get(QUERY_GRAPH)
     if isinstance(query, QueryGraphTool):

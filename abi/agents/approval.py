@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from abi.agents.crew import TurnContext
 from abi.agents.langchain_tools import wrong_arguments
 from abi.agents.turn import TurnState
-from abi.agents.update_graph import UPDATE_GRAPH, UpdateGraphTool, agreement
+from abi.agents.update_graph import WRITING, UpdateGraphTool, agreement
 from abi.errors import AbiError
 
 __all__ = ["approve", "propose", "undecided"]
@@ -26,7 +26,7 @@ Step = Command[str]
 def undecided(message: AIMessage, turn: dict[str, Any]) -> dict[str, Any] | None:
     """The first write that the model called and nobody has decided on."""
     decisions = turn.get("decisions", {})
-    return next((dict(c) for c in message.tool_calls if c["name"] == UPDATE_GRAPH and c["id"] not in decisions), None)
+    return next((dict(c) for c in message.tool_calls if c["name"] in WRITING and c["id"] not in decisions), None)
 
 
 def propose(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
@@ -35,8 +35,8 @@ def propose(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     message = state["messages"][-1]
     assert isinstance(message, AIMessage)
     call = undecided(message, turn)
-    tool = runtime.context.crew.member(path[-1]).tools[UPDATE_GRAPH]
     assert call is not None
+    tool = runtime.context.crew.member(path[-1]).tools.get(call["name"])
     assert isinstance(tool, UpdateGraphTool)
     try:
         proposal = tool.propose(call["args"])
@@ -46,7 +46,7 @@ def propose(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
         return _decided(turn, call["id"], {"refused": f"{error.message} {error.hint}".strip()})
     turn["needs"] = {
         "kind": "approval",
-        "tool": UPDATE_GRAPH,
+        "tool": call["name"],
         "call": call["id"],
         "approval": proposal.document(),
         "exact": proposal.exact,
@@ -64,7 +64,7 @@ def approve(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     said = str(interrupt(needs["approval"]))
     turn = dict(state["turn"])
     turn |= {"needs": None, "answers": [], "calls": [], "citations": [], "candidates": [], "trail": ["tool"]}
-    turn |= {"steps": 0, "tokens": 0, "chosen": UPDATE_GRAPH}
+    turn |= {"steps": 0, "tokens": 0, "chosen": needs["tool"]}
     verdict = agreement(said)
     if verdict and not runtime.context.may_write:
         return _decided(turn, needs["call"], {"refused": "The person may not change the graph."})

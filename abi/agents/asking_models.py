@@ -20,7 +20,7 @@ from abi.agents.turn import text_of
 from abi.errors import AbiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from langchain_core.language_models import BaseChatModel
 
@@ -67,13 +67,14 @@ def ask_model(
             model = context.models.get(one)
             entry = context.models.entry(one)
             if is_offline(model):
-                return _sound(member.bound(model, withheld(model)).invoke(messages)), one
+                return _sound(member.bound(model, withheld(model)).invoke(messages), messages), one
             if not entry.tools:
                 return _phrased(context, member, model, messages, entry.context_window, withheld, tell), one
             bound = member.bound(model, withheld(model))
-            reply = _sound(_streamed(context, bound, _within(messages, entry.context_window), tell))
+            reply = _sound(_streamed(context, bound, _within(messages, entry.context_window), tell), messages)
             if not reply.tool_calls and isinstance(reply.content, str):
                 reply.content, reply.tool_calls = spoken_calls(reply.content, member.tools)  # type: ignore[assignment]
+                reply = _sound(reply, messages)
             return reply, one
         except (Stopped, OutOfTime):
             raise
@@ -96,10 +97,10 @@ def _phrased(
 ) -> AIMessage:
     """The turn of a model that calls no tools: the offline model finds the rows, this one says what they tell."""
     offline = context.models.get(GROUNDED)
-    found = _sound(member.bound(offline, withheld(offline)).invoke(messages))
+    found = _sound(member.bound(offline, withheld(offline)).invoke(messages), messages)
     if is_settled(found):
         return found
-    reply = _sound(_streamed(context, model, _within(without_tools(messages), window), tell))
+    reply = _sound(_streamed(context, model, _within(without_tools(messages), window), tell), messages)
     if found.additional_kwargs.get("grounded") is False:
         reply.additional_kwargs["grounded"] = False
     return reply
@@ -121,10 +122,11 @@ def _streamed(context: TurnContext, bound: Any, messages: list[AnyMessage], tell
     return reply
 
 
-def _sound(reply: Any) -> AIMessage:
+def _sound(reply: Any, messages: Sequence[AnyMessage]) -> AIMessage:
     """The reply as an AIMessage without its thoughts, whose tool calls all have JSON objects for arguments.
 
-    Arguments that are none stay as `_malformed`, by which the tools' step tells the model.
+    Arguments that are none stay as `_malformed`, by which the tools' step tells the model. `messages` are those that it
+    replies to: no two calls of a conversation have the same id.
     """
     if not isinstance(reply, AIMessage):
         reply = AIMessage(content=text_of(reply) if isinstance(reply, BaseMessage) else str(reply))
@@ -136,7 +138,7 @@ def _sound(reply: Any) -> AIMessage:
         repaired = _repaired(given)
         arguments = {"_malformed": given} if repaired is None else repaired
         calls.append({"name": wrong.get("name") or "", "args": arguments, "id": wrong.get("id"), "type": "tool_call"})
-    known: set[str] = set()
+    known = {str(c["id"]) for m in messages if isinstance(m, AIMessage) for c in m.tool_calls}
     for number, call in enumerate(calls):
         if not call["id"] or call["id"] in known:  # some services number calls anew in every reply, or not at all
             call["id"] = f"call-{number}-{time.monotonic_ns()}"

@@ -15,8 +15,9 @@ from abi.agents.definition import AgentDefinition, Definitions
 from abi.agents.handoff import REQUEST_HELP, HandoffTool, HelpTool, handoff_tool
 from abi.agents.intents import IntentIndex, PhraseVectors
 from abi.agents.langchain_tools import catalog_tool
+from abi.agents.propose_turtle import ProposeTurtleTool
 from abi.agents.query_graph import QUERY_GRAPH, QueryGraphTool
-from abi.agents.update_graph import UPDATE_GRAPH, UpdateGraphTool
+from abi.agents.update_graph import PROPOSE_TURTLE, UPDATE_GRAPH, UpdateGraphTool
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -81,11 +82,13 @@ class Crew:
         for record in definition.tools:
             tools[record.name] = catalog_tool(record, self._services, definition.phrases.get(record.name, ()))
         for name in definition.agents:
-            tool = handoff_tool(name, self.definitions.agent(name).description, self._leaves(name))
+            tool = handoff_tool(name, self.definitions.agent(name).description, self._leaves(name), self._drafts(name))
             tools.setdefault(tool.name, tool)
         if self._services.settings.agent_queries:
             tools.setdefault(QUERY_GRAPH, self._query)
-        if definition.may_write:
+        if definition.may_write and definition.drafts:
+            tools.setdefault(PROPOSE_TURTLE, ProposeTurtleTool(services=self._services))
+        elif definition.may_write:
             tools.setdefault(UPDATE_GRAPH, UpdateGraphTool(services=self._services))
         tools[REQUEST_HELP] = HelpTool()
         return tools
@@ -96,6 +99,9 @@ class Crew:
             for below in self.definitions.below(name)
             for record in below.tools
         )
+
+    def _drafts(self, name: str) -> bool:
+        return any(below.drafts for below in self.definitions.below(name))
 
     def handoffs(self, name: str) -> dict[str, str]:
         """Name of the hand-over tool to the agent that it leads to."""

@@ -66,6 +66,8 @@ class AgentDefinition:
     sequential_supervisor: bool = False
     delegates_to_abi: bool = False
     may_write: bool = False
+    drafts: bool = False
+    """Whether it proposes Turtle instead of updates (the annotation `proposes: turtle`)."""
     durability: Durability | None = None
     """When its conversations are saved (the annotation `durability`); None: as the setting says."""
     releases_turn_on: str | None = None
@@ -199,6 +201,7 @@ class Definitions:
             sequential_supervisor=record.sequential_supervisor,
             delegates_to_abi=record.delegates_to_abi,
             may_write=record.may_write,
+            drafts=record.annotations.get("proposes") == "turtle",
             durability=_durability(record),
             releases_turn_on=record.releases_turn_on,
             missing=tuple(missing),

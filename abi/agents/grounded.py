@@ -25,9 +25,11 @@ from abi.agents.handoff import REQUEST_HELP, HandoffTool
 from abi.agents.intents import Candidate, PhraseVectors
 from abi.agents.langchain_tools import CatalogTool
 from abi.agents.mentions import is_follow_up
+from abi.agents.ontology_draft import draft
 from abi.agents.query_graph import QUERY_GRAPH
 from abi.agents.reading import Reading, read
 from abi.agents.turn import is_question, text_of
+from abi.agents.update_graph import PROPOSE_TURTLE
 from abi.agents.world import World
 from abi.errors import AbiError
 
@@ -149,6 +151,9 @@ class GroundedChatModel(BaseChatModel):
                 resumed = resume(open_question, card, reading, self._world)
                 if resumed is not None:
                     return resumed if isinstance(resumed, AIMessage) else call(card.target, resumed)
+        drafted = self._draft(request, desk)
+        if drafted is not None:
+            return drafted
         follow_up = self._follow_up(reading, before, desk, injected)
         if follow_up is not None:
             return follow_up
@@ -167,6 +172,27 @@ class GroundedChatModel(BaseChatModel):
         if fits and fits[0].acceptable:
             return self._take(fits[0], request)
         return self._refuse(fits, reading, desk, composed)
+
+    def _draft(self, request: str, desk: _Desk) -> AIMessage | None:
+        """Where somebody describes new classes or properties, and this agent or one under it may propose them."""
+        under = next((t for t in desk.tools.values() if isinstance(t, HandoffTool) and t.drafts), None)
+        if under is None and not desk.system.get("drafts"):
+            return None
+        try:
+            drafted = draft(request, self.services.query, self.services.settings.base_iri)
+        except AbiError:
+            return None
+        if drafted is None:
+            return None
+        if not desk.system.get("drafts"):
+            assert under is not None
+            return call(under.name, {})
+        if drafted.questions:
+            return say("\n".join(drafted.questions), grounded=None)
+        if PROPOSE_TURTLE not in desk.tools:
+            text = "This conversation may not change the graph, so that nothing is proposed (`abi chat --write`)."
+            return say(f"{text} It would be:\n\n{drafted.turtle}", grounded=None)
+        return call(PROPOSE_TURTLE, {"turtle": drafted.turtle, "reason": f"new: {', '.join(drafted.names)}"})
 
     def _compose(self, request: str, desk: _Desk) -> Composed | None:
         """A query of its own, where tools were derived from the graph; None where queries are not allowed here."""
@@ -249,6 +275,10 @@ class GroundedChatModel(BaseChatModel):
                 parts.append(text_of(message))
                 grounded = False
                 continue
+            if message.name == PROPOSE_TURTLE:
+                written = artifact["document"]["result"]
+                parts.append(f"Written: {written['added']} triples; the graph is at version {written['version']} now.")
+                continue
             if message.name == QUERY_GRAPH:
                 parts.append(answer_of_query(artifact["document"], artifact.get("citations", [])))
                 continue
@@ -272,7 +302,7 @@ class GroundedChatModel(BaseChatModel):
                 from dataclasses import replace
 
                 cards = tuple(replace(leaf, target=tool.name) for leaf in tool.leaves)
-            elif tool.name in (REQUEST_HELP, QUERY_GRAPH):
+            elif tool.name in (REQUEST_HELP, QUERY_GRAPH, PROPOSE_TURTLE):
                 cards = ()
             else:
                 cards = (card_of_schema(tool.name, tool.description, tool.get_input_jsonschema()),)

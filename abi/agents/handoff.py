@@ -37,10 +37,14 @@ class _Reason(BaseModel):
 
 
 class HandoffTool(BaseTool):
-    """Gives the conversation to a sub-agent. `leaves` are the tools under it, for a model that looks that far."""
+    """Gives the conversation to a sub-agent. `leaves` are the tools under it, for a model that looks that far.
+
+    `drafts`: an agent there proposes changes of the ontology.
+    """
 
     target: str
     leaves: tuple[ToolCard, ...] = ()
+    drafts: bool = False
     args_schema: Any = _Nothing
 
     def _run(self, **_: Any) -> str:
@@ -58,11 +62,12 @@ class HelpTool(BaseTool):
         return reason
 
 
-def handoff_tool(name: str, description: str, leaves: tuple[ToolCard, ...]) -> HandoffTool:
+def handoff_tool(name: str, description: str, leaves: tuple[ToolCard, ...], drafts: bool = False) -> HandoffTool:
     """The tool `transfer_to_<name>`, described as the agent it leads to."""
     return HandoffTool(
         name=TRANSFER + valid_name(name),
         description=description or f"Ask {name}.",
         target=name,
         leaves=leaves,
+        drafts=drafts,
     )

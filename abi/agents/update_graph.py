@@ -16,10 +16,13 @@ from pydantic import BaseModel, Field
 from abi.errors import ArgumentError, Invalid
 from abi.tools.runner import ToolResult
 
-__all__ = ["UPDATE_GRAPH", "Proposal", "UpdateGraphTool", "agreement"]
+__all__ = ["MOST", "PROPOSE_TURTLE", "UPDATE_GRAPH", "WRITING", "Proposal", "UpdateGraphTool", "agreement"]
 
 UPDATE_GRAPH = "update_graph"
-_MOST = 200
+PROPOSE_TURTLE = "propose_turtle"
+WRITING = frozenset({UPDATE_GRAPH, PROPOSE_TURTLE})
+"""The tools whose calls a person approves."""
+MOST = 200
 """Quads that a person can be asked to read."""
 _YES = re.compile(
     r"\W*(?:y|yes|yes please|yep|ok|okay|sure|approve|approved|i approve|go ahead|do it|write it|oui|ja|si|sí)\W*", re.I
@@ -66,7 +69,11 @@ class UpdateGraphTool(BaseTool):
         """Raises ArgumentError (no update, or one that changes nothing or too much), Invalid with what the gate finds,
         and what an update can raise."""
         given = _Update.model_validate(arguments)
-        report = self.services.update(given.update, dry_run=True)
+        return self.proposed(given.update, given.reason)
+
+    def proposed(self, update: str, reason: str) -> Proposal:
+        """What an update would change, if the gate lets it through."""
+        report = self.services.update(update, dry_run=True)
         faults = [f for f in report.findings if f.severity == "error"]
         if faults:
             listed = "; ".join(f"{f.message} {f.fix}".strip() for f in faults[:10])
@@ -74,15 +81,15 @@ class UpdateGraphTool(BaseTool):
         count = len(report.added_quads) + len(report.removed_quads)
         if not count:
             raise ArgumentError("This update changes nothing in the graph as it is.")
-        if count > _MOST:
-            raise ArgumentError(f"This update changes {count} quads; {_MOST} can be approved at once.")
-        return Proposal(report.added_quads, report.removed_quads, report.exact, given.reason)
+        if count > MOST:
+            raise ArgumentError(f"This update changes {count} quads; {MOST} can be approved at once.")
+        return Proposal(report.added_quads, report.removed_quads, report.exact, reason)
 
     def call(self, exact: str) -> ToolResult:
         """Make an approved change."""
         report = self.services.update(exact)
         result = {"added": report.added, "removed": report.removed, "version": report.version}
-        return ToolResult(tool=UPDATE_GRAPH, arguments={"update": exact}, result=result, query=exact)
+        return ToolResult(tool=self.name, arguments={"update": exact}, result=result, query=exact)
 
     def _run(self, **_: Any) -> str:
         return "This tool changes nothing without the approval of a person."

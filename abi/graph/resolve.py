@@ -15,7 +15,7 @@ from typing import Any
 from abi.errors import ArgumentError
 from abi.graph.rows import Rows, Term
 
-__all__ = ["Candidate", "candidates", "labels_of", "resolve"]
+__all__ = ["Candidate", "candidates", "labels_of", "near_names", "resolve"]
 
 OWL = "http://www.w3.org/2002/07/owl#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -72,7 +72,7 @@ def resolve(
         }
         hint = "Give the IRI, or a name or code that only one of them has."
     else:
-        near = _near(query, text, value_class)
+        near = near_names(query, text, value_class)
         kind = "Nothing in the graph" if value_class == OWL_THING else f"No {what}"
         fault |= {"code": "unknown", "message": f"{kind} is called {text!r}.", "near": near}
         hint = f"Near names: {', '.join(near)}." if near else ""
@@ -161,7 +161,8 @@ def _member(term: str, value_class: str, *, looked_up: bool = False) -> str:
     return f"{term} {RDF_TYPE}/{SUBCLASS}* <{value_class}> ."
 
 
-def _near(query: Callable[..., Rows], text: str, value_class: str) -> list[str]:
+def near_names(query: Callable[..., Rows], text: str, value_class: str) -> list[str]:
+    """Names of individuals of a class that are like a text, nearest first."""
     from rapidfuzz import fuzz, process, utils
 
     listed = " ".join(f"<{p}>" for p in (*_NAMES, *_OTHER_NAMES))
