@@ -28,6 +28,7 @@ from abi.server import (
     tools,
     upkeep,
     versions,
+    web_page,
 )
 from abi.server.access import Access
 from abi.server.doorway import Bounds, Doorway
@@ -76,7 +77,7 @@ def create_app(
 
     mcp = Mounted(app, workspace.root.name, service.prefixes, version, settings.max_body_bytes)
     app.router.routes += [*sparql.routes(), *graph_store.routes(), Route("/mcp", mcp)]
-    for module in (health, agents, tools, catalog, threads, files, versions, upkeep, dereference, openapi):
+    for module in (health, agents, tools, catalog, threads, files, versions, upkeep, dereference, openapi, web_page):
         app.include_router(module.router)
     app.state.documents = openapi.Documents(app)
     app.add_exception_handler(Gone, handle_gone)
