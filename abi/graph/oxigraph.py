@@ -36,6 +36,8 @@ _SCHEMA_VERSION = ox.NamedNode(SCHEMA_VERSION)
 _FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _BULK = 500
 """From so many quads on, additions go by `extend`: half the time of an update text."""
+_TICK = 2_000_000_000
+"""Nanoseconds that a file system's clock may stand still; those of most do for a few million."""
 
 
 class OxigraphStore(GraphStore):
@@ -66,6 +68,7 @@ class OxigraphStore(GraphStore):
         self._writes = 0
         self._changed: dict[str, int] = {}
         self._changed_before = -1
+        self._listed: tuple[int, tuple[Path, ...]] = (-1, ())
         self._opened_at = self.signature() if read_only else None
 
     @classmethod
@@ -180,17 +183,27 @@ class OxigraphStore(GraphStore):
             return self.version()
         if not self.read_only:
             return self._writes  # nobody else can write
-        seen = []
         try:
-            with os.scandir(self.path) as entries:
-                for entry in entries:
-                    # Writes grow the write-ahead log; a flush makes a new one and moves the manifest.
-                    if entry.name.endswith(".log") or entry.name.startswith(("MANIFEST", "CURRENT")):
-                        stat = entry.stat()
-                        seen.append((entry.name, stat.st_size, stat.st_mtime_ns))
-        except FileNotFoundError:
+            return tuple([(path, (stat := path.stat()).st_size, stat.st_mtime_ns) for path in self._logs(self.path)])
+        except FileNotFoundError:  # the writer took one away just now
+            self._listed = (-1, ())
             return ()
-        return tuple(sorted(seen))
+
+    def _logs(self, folder: Path) -> tuple[Path, ...]:
+        """The files that each write moves. The folder is listed anew where it has changed."""
+        changed = folder.stat().st_mtime_ns
+        if changed != self._listed[0]:
+            with os.scandir(folder) as entries:
+                # Writes grow the write-ahead log; a flush makes a new one and moves the manifest.
+                paths = [
+                    folder / entry.name
+                    for entry in entries
+                    if entry.name.endswith(".log") or entry.name.startswith(("MANIFEST", "CURRENT"))
+                ]
+            # A file that comes in the same tick of the clock would not move the folder's time again.
+            settled = time.time_ns() - changed > _TICK
+            self._listed = (changed if settled else -1, tuple(sorted(paths)))
+        return self._listed[1]
 
     def changed_at(self, graph: str) -> int:
         """A version that was moved to after the last change of a graph: it differs whenever the graph does."""
