@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +263,7 @@ class Indexer:
         # The gate would only repeat what is wrong with a file that was not read whole.
         if net:
             tell("validate", 0, 1)
-            found = self.gate.check(net)
+            found = _of_duplicates(self.gate.check(net), plan.loaded)
             tell("validate", 1, 1)
             seen = {(f.path, f.line, f.code) for f in findings}
             findings += [f for f in found if (f.path, f.line, f.code) not in seen]
@@ -297,6 +297,33 @@ class Indexer:
         for loaded in plan.loaded:
             report.subjects |= _subjects(loaded.quads)
         return report
+
+
+def _of_duplicates(found: list[Finding], loaded: Sequence[Loaded]) -> list[Finding]:
+    """Of a record that two files define only that, at its line in each: its triples are mixed, and the rest follows."""
+    files: dict[str, list[tuple[Loaded, str]]] = {}
+    for one in loaded:
+        for iri, record in one.records:
+            files.setdefault(iri, []).append((one, record.name))
+    lines: dict[str, set[int]] = {}
+    at: dict[tuple[str, str], int] = {}
+    for iri, places in files.items():
+        if len(places) < 2:
+            continue
+        mixed = {n for one, _ in places for part, n in one.lines.items() if part == iri or part.startswith(f"{iri}/")}
+        for one, name in places:
+            lines.setdefault(one.file.path, set()).update(mixed)
+            at[one.file.path, f"{name} is defined in "] = one.lines.get(iri, 1)
+    if not lines:
+        return found
+    kept = []
+    for finding in found:
+        if finding.code == "name-duplicate":
+            line = next((n for (p, t), n in at.items() if p == finding.path and finding.message.startswith(t)), None)
+            kept.append(finding if line is None else replace(finding, line=line))
+        elif finding.line not in lines.get(finding.path, ()):
+            kept.append(finding)
+    return kept
 
 
 _DEFINED_IN = ox.NamedNode(terms.DEFINED_IN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from abi.records.parameters import JSON, XSD
@@ -39,11 +40,19 @@ def template_parameters(text: str) -> list[Parameter]:
     from jinja2 import nodes
     from jinja2.sandbox import SandboxedEnvironment
 
+    sandbox = SandboxedEnvironment()
     try:
-        tree = SandboxedEnvironment().parse(text)
+        tree = sandbox.parse(text)
         free = _free_variables(tree)
     except jinja2.TemplateSyntaxError as error:
-        fix = "Close every {{, {% and {# that is opened, and end every block."
+        message = error.message or ""
+        if message.startswith(("No filter", "No test")):
+            known = sandbox.filters if message.startswith("No filter") else sandbox.tests
+            word = message.partition("'")[2].partition("'")[0]
+            near = get_close_matches(word, known, 1)
+            fix = f"Did you mean {near[0]!r}?" if near else "Write one that Jinja itself has."
+        else:
+            fix = "Close every {{, {% and {# that is opened, and end every block."
         raise TemplateFault(error.lineno or 1, f"This is no Jinja template: {error.message}", fix) from None
     except RecursionError:
         raise TemplateFault(1, "The template is nested too deep.", "Make it flatter.") from None
