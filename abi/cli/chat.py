@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from abi.cli.chat_commands import command, remember_lines
 from abi.cli.options import complete_agents
 from abi.cli.session import Session
-from abi.cli.turn_view import print_stream, print_turn, print_why
+from abi.cli.turn_view import print_stream, print_turn
 from abi.errors import AbiError
 
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ EXAMPLES = (
     'abi chat route_finder -m "Which airports can I reach directly from Boise?"',
     'abi chat -m "and from Seattle?" --thread t1 --json',
 )
-
-_HELP = """\
-/tools   the tools of this workspace
-/agents  the agents; a message that begins with @NAME goes to that one
-/why     how the last message found its way
-/thread  the conversation's name, for --thread
-/quit    leave (so does Ctrl-D)
-Anything else is a message; where choices are numbered, the number chooses."""
 
 
 def chat(
@@ -94,6 +87,8 @@ def _stopped_by_ctrl_c() -> Iterator[threading.Event]:
 
 
 class _Conversation:
+    """A `Talk` on the workspace."""
+
     def __init__(
         self,
         session: Session,
@@ -115,8 +110,7 @@ class _Conversation:
     def run(self) -> None:
         on_terminal = self.session.interactive and sys.stdout.isatty()
         if on_terminal:
-            import readline  # noqa: F401 (arrow keys and history in input())
-
+            remember_lines(self.workspace.root / ".abi" / "chat-history")
             self.streaming = not self.session.as_json
             self.session.output.note("Ask the graph. /help tells what else there is.", "dim")
         while True:
@@ -127,7 +121,7 @@ class _Conversation:
             if line in ("/quit", "/exit"):
                 return
             if line.startswith("/"):
-                self._command(line)
+                command(self, line)
             elif line:
                 self._turn(line)
 
@@ -155,18 +149,3 @@ class _Conversation:
             output.document_line(self.last)
         elif not self.streaming:
             print_turn(output, self.last)
-
-    def _command(self, line: str) -> None:
-        output = self.session.output
-        if line in ("/tools", "/agents"):
-            for record in self.workspace.ls(line[1:]).document()["records"]:
-                output.note(f"{record['name']}: {record['description']}")
-        elif line == "/why":
-            if self.last is None:
-                output.note("Nothing was asked yet.")
-            else:
-                print_why(output, self.last)
-        elif line == "/thread":
-            output.note(self.thread or "The conversation begins with the first message.")
-        else:
-            output.note(_HELP)

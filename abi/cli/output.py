@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -70,6 +70,15 @@ class Output:
     def piece(self, text: str) -> None:
         """Print a piece of a line, at once."""
         self._data(printable(text))
+
+    def markdown(self) -> Callable[[str], None]:
+        """Prints pieces of a Markdown text, styled where the terminal has colours; an empty piece ends it."""
+        if not _has_colour(sys.stdout):
+            return self.piece
+        from abi.cli.markdown_stream import MarkdownStream
+
+        stream = MarkdownStream()
+        return lambda text: self._data(stream(printable(text)) if text else stream.rest())
 
     def verbatim(self, data: bytes) -> None:
         """Print bytes as they are, for files in some format."""

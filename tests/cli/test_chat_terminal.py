@@ -72,3 +72,50 @@ def test_words_come_as_they_are_written_and_ctrl_c_ends_the_turn_only(workspace:
         finally:
             terminal.process.kill()
             terminal.process.wait()
+
+
+def test_the_commands_of_a_conversation(workspace: Path) -> None:
+    terminal = Terminal("-C", workspace, "chat", env={})
+    try:
+        terminal.wait_for("Ask the graph.")
+        for line, answer in (
+            ("/help", "Ctrl-C stops a turn."),
+            ("/why", "Nothing was asked yet."),
+            ("/thread", "The conversation begins with the first message."),
+            ("/graph", "triples, version"),
+            ("/model", "offline:grounded"),
+            ("/agents nobody", "There is no agent 'nobody'"),
+            ("/agents guide", "You are talking to guide."),
+            ("/model offline:grounded", "offline:grounded"),
+            ("/thread t7", "t7"),
+        ):
+            terminal.type(line)
+            terminal.wait_for("\r\n")
+            terminal.wait_for(answer)
+        terminal.type("/thread new")
+        terminal.wait_for("The conversation begins")
+        terminal.type("/quit")
+        assert terminal.close() == 0
+        assert "/agents guide" in (workspace / ".abi" / "chat-history").read_text()
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
+
+
+def test_calls_are_folded_and_why_unfolds_them(workspace: Path) -> None:
+    terminal = Terminal("-C", workspace, "chat", env={})
+    try:
+        terminal.wait_for("Ask the graph.")
+        terminal.type("@KnowledgeGraphAgent how many triples does the graph have?")
+        shown = terminal.wait_for(" ms")
+        assert "graph_statistics" in shown
+        shown = terminal.wait_for("> ")
+        assert "SELECT" not in shown
+        terminal.type("/why")
+        terminal.wait_for("by ")
+        terminal.wait_for("SELECT")
+        terminal.type("/quit")
+        assert terminal.close() == 0
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
