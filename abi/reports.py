@@ -24,6 +24,7 @@ __all__ = [
     "ShowReport",
     "StatusReport",
     "VectorsReport",
+    "show_entity",
     "show_record",
     "show_turn",
     "status",
@@ -161,6 +162,16 @@ def show_record(store: OxigraphStore, settings: Settings, name: str) -> ShowRepo
         "used_by": [{"name": e.name, "kind": e.kind, "iri": e.iri} for e in catalog.used_by(entry.iri)],
     }
     return ShowReport(data, catalog.description(entry.iri), settings.all_prefixes())
+
+
+def show_entity(store: OxigraphStore, settings: Settings, name: str) -> ShowReport:
+    """Anything of the graph, by IRI, `prefix:name` or label. Raises NotFound, UsageError for a name of several."""
+    from abi.graph.catalog import Catalog
+    from abi.graph.entity_view import describe, find_entity
+
+    prefixes = settings.all_prefixes()
+    iri = find_entity(store, name, prefixes)
+    return ShowReport(describe(store, iri, prefixes), Catalog(store).description(iri), prefixes)
 
 
 def show_turn(traces: TraceStore, settings: Settings, name: str) -> ShowReport:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from abi.agent_services import AgentServices
     from abi.agents.agent import Agent, AgentRuntime, TurnOptions
+    from abi.agents.calibrate import CalibrationReport
     from abi.agents.definition import AgentDefinition
     from abi.agents.derive import DeriveReport
     from abi.agents.threads import Threads
@@ -317,6 +318,20 @@ class Workspace(OpenedWorkspace):
                 self._follow(store, report.subjects, before)
             return report
 
+    def calibrate(
+        self, dataset: Path | None = None, *, out_of_scope: Sequence[str] = (), progress: Progress | None = None
+    ) -> CalibrationReport:
+        """Fit the scale of intents' scores to all agents and keep it, or measure it on a data set.
+
+        `out_of_scope`: messages that no agent is there for. Raises Unreadable for a data set that is none, UsageError
+        where no target has two phrases, Denied.
+        """
+        from abi.agents.calibrate import calibrate
+
+        if dataset is None:
+            self._may_write()
+        return calibrate(self._services, dataset, out_of_scope, progress)
+
     def _renew_derived(self) -> None:
         """What was derived before is derived again, where there is still something to derive it from."""
         from abi.agents.derive import derived_sources
@@ -440,12 +455,19 @@ class Workspace(OpenedWorkspace):
         return LsReport(Catalog(self.store).entries(kind))
 
     def show(self, name: str) -> ShowReport:
-        """One record, or a turn (`thread/ID/turn/N`), whole. Raises NotFound."""
-        from abi.reports import show_record, show_turn
+        """One record, a turn (`thread/ID/turn/N`), or else anything of the graph by IRI or label. Raises NotFound."""
+        from abi.reports import show_entity, show_record, show_turn
 
         if name.startswith("thread/") or f"{self.settings.base_iri}thread/" in name:
             return show_turn(self.traces, self.settings, name)
-        return show_record(self.store, self.settings, name)
+        try:
+            return show_record(self.store, self.settings, name)
+        except NotFound as missing:
+            try:
+                return show_entity(self.store, self.settings, name)
+            except NotFound as error:
+                near_record = missing.hint.startswith("Did you mean")
+                raise NotFound(error.message, hint=missing.hint if near_record else error.hint) from None
 
     def status(self) -> StatusReport:
         from abi.reports import status

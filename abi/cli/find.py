@@ -80,6 +80,8 @@ def find(
         )
     else:
         session.output.note("Nothing found.", "yellow")
+        if kind is None:
+            session.output.note("Records were searched; `abi find entities TEXT` searches what they are about.", "dim")
     return 0 if results else 1
 
 

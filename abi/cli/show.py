@@ -12,7 +12,12 @@ from abi.cli.session import Session
 
 __all__ = ["EXAMPLES", "show"]
 
-EXAMPLES = ("abi show find_direct_routes", "abi show prompt/greeting --format turtle", "abi show thread/t1/turn/1")
+EXAMPLES = (
+    "abi show find_direct_routes",
+    "abi show prompt/greeting --format turtle",
+    "abi show thread/t1/turn/1",
+    "abi show 'Boise Air Terminal'",
+)
 
 
 class Format(StrEnum):
@@ -23,12 +28,15 @@ class Format(StrEnum):
 def show(
     ctx: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="NAME, KIND/NAME, an IRI or thread/ID/turn/N.", autocompletion=complete_names)
+        str,
+        typer.Argument(
+            help="NAME, KIND/NAME, thread/ID/turn/N, or the IRI or label of anything.", autocompletion=complete_names
+        ),
     ],
     format: Annotated[Format | None, typer.Option("--format", help="Instead of a page for people.")] = None,
     version: AtVersion = None,
 ) -> None:
-    """Show one record or turn whole, and who uses it."""
+    """Show one record, turn or thing of the graph whole, and who uses it."""
     session: Session = ctx.obj
     with session.workspace(read_only=True, version=version) as workspace:
         report = workspace.show(name)
@@ -42,6 +50,8 @@ def show(
         from abi.cli.turn_view import print_turn
 
         print_turn(session.output, document, as_data=True)
+    elif document.get("kind") == "entity":
+        _entity(session, document)
     else:
         _page(session, document)
 
@@ -61,6 +71,23 @@ def _page(session: Session, document: dict[str, Any]) -> None:
         session.output.text("used by:", "bold")
         for user in document["used_by"]:
             session.output.text(f"  {user['kind']} {user['name']}")
+
+
+def _entity(session: Session, document: dict[str, Any]) -> None:
+    """What it is, then what is said of it, one property a line."""
+    output = session.output
+    output.text(f"name: {document['name']}")
+    output.text(f"iri: {document['iri']}")
+    if document["types"]:
+        output.text(f"types: {', '.join(t['label'] for t in document['types'])}")
+    for statement in document["statements"]:
+        values = [f"{v['label']} <{v['iri']}>" if isinstance(v, dict) else str(v) for v in statement["values"]]
+        output.text(f"{statement['property']}: {', '.join(values)}")
+    if document["used_by"]:
+        output.text()
+        output.text("pointed at by:", "bold")
+        for user in document["used_by"]:
+            output.text(f"  {user['kind']}: {user['name']} <{user['iri']}>")
 
 
 def _brief(value: object, indent: str = "  ") -> str:

@@ -138,6 +138,13 @@ def test_ls_show_and_find_tell_people_the_same(run: Run, workspace: Path, monkey
     assert json.loads(run("show", "fruit_called", "--format", "json").out)["kind"] == "sparql_query"
     assert run("find", "--name", "guide").out.splitlines()[1].startswith("1.00\tagent\tguide\t")
     assert run("show", "nothing_like_it").code == 1
+    for name in ("apple", "https://example.org/small/apple", ":apple"):
+        page = run("show", name).out
+        assert page.startswith("name: apple\niri: https://example.org/small/apple\ntypes: fruit\n")
+    described = run("show", "Fruit", "--json").document
+    assert (described["kind"], described["name"]) == ("entity", "fruit")
+    assert {u["name"] for u in described["used_by"]} >= {"apple", "pear"}
+    assert run("show", "apple", "--format", "turtle").out.count("apple") >= 2
 
 
 def test_the_first_word_of_find_is_a_kind_unless_dashes_end_that(run: Run, workspace: Path) -> None:
