@@ -91,7 +91,7 @@ class Calls:
         else:
             told = waiting
         needs = told.get("needs") or {}
-        if needs.get("kind") != "approval" or not write:
+        if "approval" not in needs or not write:
             return _done(told, told["answer"])
         state = json.dumps({k: told[k] for k in ("thread_id", "answer", "needs")}, sort_keys=True)
         decision = await agreed(context, params, told["answer"][:_SHOWN], state)

@@ -22,7 +22,7 @@ _PARTS = Path(__file__).parent / "page"
 _SCRIPT, _STYLE = "/* SCRIPT */", "/* STYLE */"
 
 
-@router.get("/", include_in_schema=False)
+@router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
 async def page(request: Request) -> Response:
     """The page; it asks the other addresses, with the key that its user gives it."""
     document, policy, tag = _page()

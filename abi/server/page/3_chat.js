@@ -62,7 +62,7 @@ function finish(result, answer, steps, more) {
 
 function choices(result) {
   const needs = result.needs || {};
-  if (needs.kind === "approval") {
+  if (needs.approval) {
     const decide = (yes) => () => say({ approve: yes }, yes ? "Yes, do it." : "No.");
     return [el("p", { class: "bar" }, el("button", { type: "button", onclick: decide(true) }, "Approve"), el("button", { type: "button", onclick: decide(false) }, "Refuse"))];
   }

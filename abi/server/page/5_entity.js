@@ -51,11 +51,11 @@ function drawing(iri, label, out, into) {
   for (const row of into) add(row.s, row.label, row.p.value, true);
   const near = [...seen].slice(0, AROUND);
   if (!near.length) return null;
-  const width = 720, height = 460, x = width / 2, y = height / 2;
+  const width = 780, height = 460, x = width / 2, y = height / 2;
   const parts = [];
   near.forEach(([other, { name, property, inward }], number) => {
     const angle = (2 * Math.PI * number) / near.length - Math.PI / 2;
-    const ox = x + Math.cos(angle) * 250, oy = y + Math.sin(angle) * 180;
+    const ox = x + Math.cos(angle) * 235, oy = y + Math.sin(angle) * 180;
     const anchor = Math.abs(Math.cos(angle)) < 0.3 ? "middle" : Math.cos(angle) > 0 ? "start" : "end";
     const dx = anchor === "middle" ? 0 : anchor === "start" ? 13 : -13;
     const dy = anchor === "middle" ? (Math.sin(angle) > 0 ? 24 : -14) : 4;
