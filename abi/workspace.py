@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         VectorsReport,
     )
     from abi.scaffold import InitResult
+    from abi.search.rewriting import Searches
     from abi.tools.runner import RunContext, ToolResult
 
 __all__ = ["Workspace"]
@@ -517,10 +518,14 @@ class Workspace(OpenedWorkspace):
 
     def with_searches(self, text: str) -> str:
         """A query whose `abi:search` and `abi:similarity` are replaced by what they find. Raises QuerySyntaxError."""
-        from abi.search.in_queries import IndexSearches
         from abi.search.rewriting import rewrite
 
-        return rewrite(text, self.settings.all_prefixes(), lambda: IndexSearches(self.search_index, self.embedder))
+        return rewrite(text, self.settings.all_prefixes(), self._searches)
+
+    def _searches(self) -> Searches:
+        from abi.search.in_queries import IndexSearches
+
+        return IndexSearches(self.search_index, self.embedder)
 
     def run_report(self, name: str, arguments: dict[str, Any], *, principal: str | None = None) -> ToolResult:
         """Call a tool or render a prompt, for `principal`.

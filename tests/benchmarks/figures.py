@@ -1,8 +1,9 @@
 """Print the project's figures beside their bounds: `python tests/benchmarks/figures.py [NAME...]`.
 
 CPU seconds (user and system) of whole child processes, with those they waited for, so that a busy machine changes
-them little; peak resident memory of the child; medians of in-process calls where a warm figure is meant. Modules are
-compiled beforehand, as an installer does. Exit code 1 where a figure is over its bound.
+them little; peak resident memory of the child; medians of in-process calls where a warm figure is meant, which a busy
+machine does change: beside them stands what they took of the processor. Modules are compiled beforehand, as an
+installer does. Exit code 1 where a figure is over its bound.
 """
 
 from __future__ import annotations
@@ -77,15 +78,28 @@ def cost_of(*arguments: str, directory: Path, codes: tuple[int, ...] = (0,)) -> 
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def milliseconds(call: Callable[[], object], times: int) -> float:
-    """The median time of one call, after one that warms up."""
+@dataclass(frozen=True)
+class Warm:
+    """Medians of one call in this process, in milliseconds: what a clock on the wall says, and of the processor."""
+
+    wall: float
+    cpu: float
+
+    def figure(self, name: str, what: str, bound: float) -> Figure:
+        return Figure(name, f"{what} ({self.cpu:.1f} of the processor)", bound, "ms", self.wall)
+
+
+def warm(call: Callable[[], object], times: int) -> Warm:
+    """After two calls that warm up."""
     call()
-    taken = []
+    call()
+    wall, cpu = [], []
     for _ in range(times):
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         call()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken) * 1000
+        wall.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - used)
+    return Warm(statistics.median(wall) * 1000, statistics.median(cpu) * 1000)
 
 
 class Bench:
@@ -134,8 +148,8 @@ class Bench:
         words = iter(range(10_000))
         with Workspace.open(root, read_only=True) as workspace:
             # another text each time: nothing may answer from a cache of queries
-            median = milliseconds(lambda: workspace.find("tools", f"late shipments {next(words)}"), 50)
-        return [Figure("warm_find", f"find in process, {RECORDS:,} records, p50", 8, "ms", median)]
+            taken = warm(lambda: workspace.find("tools", f"late shipments {next(words)}"), 50)
+        return [taken.figure("warm_find", f"find in process, {RECORDS:,} records, p50", 8)]
 
     def index(self) -> list[Figure]:
         return [Figure("index", f"abi index, {RECORDS:,} records, from nothing", 14, "s", self.indexed[1].cpu)]
@@ -212,12 +226,12 @@ class Bench:
     def filtered_find(self) -> list[Figure]:
         """With an annotation that a quarter of the records have, and with one that one in a thousand has."""
         return [
-            Figure("filtered_find", f"warm find, {predicate}, {count:,} records, p50", bound, "ms", median)
+            taken.figure("filtered_find", f"warm find, {predicate}, {count:,} records, p50", bound)
             for count, bound in ((RECORDS, 8), (100 * RECORDS, 30))
-            for predicate, median in self._filtered(count, ('domain = "travel"', 'rare = "yes"'))
+            for predicate, taken in self._filtered(count, ('domain = "travel"', 'rare = "yes"'))
         ]
 
-    def _filtered(self, count: int, predicates: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    def _filtered(self, count: int, predicates: tuple[str, ...]) -> Iterator[tuple[str, Warm]]:
         from test_find_benchmark import QUERIES, annotated, put_vectors, store_of
 
         from abi.search.find import find
@@ -231,7 +245,7 @@ class Bench:
             put_vectors(index, documents, embedder)
             for predicate in predicates:
                 search = partial(find, index, store.query, embedder, kind="tools", annotations=predicate)
-                yield predicate, milliseconds(lambda: search(next(queries)), 50)  # noqa: B023 - called at once
+                yield predicate, warm(lambda: search(next(queries)), 50)  # noqa: B023 - called at once
 
     def chat(self) -> list[Figure]:
         from abi import Workspace
@@ -239,10 +253,8 @@ class Bench:
         root, _ = self.example
         turns = iter(range(10_000))
         with Workspace.open(root, read_only=True) as workspace:
-            median = milliseconds(
-                lambda: workspace.chat(QUESTIONS[next(turns) % len(QUESTIONS)], thread_id="bench"), 40
-            )
-        return [Figure("chat", "a turn with offline:grounded, warm, p50", 40, "ms", median)]
+            taken = warm(lambda: workspace.chat(QUESTIONS[next(turns) % len(QUESTIONS)], thread_id="bench"), 40)
+        return [taken.figure("chat", "a turn with offline:grounded, warm, p50", 40)]
 
 
 FIGURES = {
@@ -276,6 +288,9 @@ def main(names: list[str]) -> int:
             for figure in FIGURES[name](bench):
                 print(figure, flush=True)
                 over += not figure.holds
+        waiting, cores = os.getloadavg()[0], os.cpu_count() or 1
+        if waiting > cores:
+            print(f"{waiting:.0f} processes shared {cores} cores: figures of an idle machine are lower.")
     return 1 if over else 0
 
 
