@@ -82,7 +82,7 @@ async def check(request: Request, chosen: Chosen) -> Response:
     """Reads and validates the workspace's files; writes nothing. All faults of all files."""
     service = service_of(request)
     paths = _inside(service.workspace.root, chosen.paths)
-    return answered((await service.work(lambda: service.workspace.check(paths))).document())
+    return answered((await service.long_work(lambda: service.workspace.check(paths))).document())
 
 
 @router.post("/index", summary="Index the files", responses={200: {"model": Indexed}})
@@ -91,7 +91,9 @@ async def index(request: Request, wanted: Indexing) -> Response:
     require(request, "writer")
     service = service_of(request)
     paths = _inside(service.workspace.root, wanted.paths)
-    report = await service.work(lambda: service.workspace.index(paths, dry_run=wanted.dry_run, restore=wanted.restore))
+    report = await service.long_work(
+        lambda: service.workspace.index(paths, dry_run=wanted.dry_run, restore=wanted.restore)
+    )
     service.wrote(client_of(request))
     return answered({**report.document(), "written": report.written})
 
@@ -134,7 +136,7 @@ async def load(
             report.findings = [replace(f, path=names.get(f.path, f.path)) for f in report.findings]
             return report
 
-    report = await service.work(work)
+    report = await service.long_work(work)
     service.wrote(client_of(request))
     return answered(report.document())
 
@@ -164,7 +166,7 @@ async def export(
         if graph or source:
             raise UsageError(f"{format} is of the whole catalog: neither `graph` nor `source` goes with it.")
         name = str(format)
-        exported = await service.work(lambda: workspace.export_catalog(name, annotations=annotations))
+        exported = await service.long_work(lambda: workspace.export_catalog(name, annotations=annotations))
         findings = json.dumps([f.document() for f in exported.findings[:_FINDINGS]])
         return Response(exported.data, media_type="application/json", headers={**_DOWNLOAD, "X-Abi-Findings": findings})
     if annotations is not None:
@@ -173,11 +175,11 @@ async def export(
         if source is None:
             raise UsageError("`edited` is about a `source`.")
         path = source
-        if not await service.work(lambda: workspace.has_edits_to_write(path)):
+        if not await service.long_work(lambda: workspace.has_edits_to_write(path)):
             return Response(status_code=204)
     if format is None and source is None:
         format = _asked(request.headers.get("accept"), graph)
-    data = await service.work(lambda: workspace.export(graph=graph, source=source, format=format))
+    data = await service.long_work(lambda: workspace.export(graph=graph, source=source, format=format))
     return Response(data, media_type=_media(format, source, graph), headers=_DOWNLOAD)
 
 

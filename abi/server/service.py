@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Gone", "Service", "service_of"]
 
 _T = TypeVar("_T")
+_AT_WORK = 4
 _SOON = 0.05
 """Seconds after which it is worth looking whether the client is still there."""
 
@@ -44,6 +45,8 @@ class Service:
         pool = workspace.pool
         # Each query blocks a thread while a process works; the pool's own limits come first.
         self._threads = ThreadPoolExecutor(pool.size + pool.long + self.settings.query_queue + 8, "abi-server")
+        # What needs this process itself is done by a few at a time: more would only wait for each other's turn at it.
+        self._quick = ThreadPoolExecutor(_AT_WORK, "abi-work")
         self._written: dict[str, float] = {}
         self.catalog = ServedCatalog(workspace)
         self.turns = Turns(workspace, self.settings.server_requests)
@@ -107,7 +110,11 @@ class Service:
                     await task
 
     async def work(self, work: Callable[[], _T]) -> _T:
-        """Work in a thread, for whoever has no request at hand."""
+        """Short work of this process in a thread: look-ups, searches."""
+        return await asyncio.get_running_loop().run_in_executor(self._quick, light(work))
+
+    async def long_work(self, work: Callable[[], _T]) -> _T:
+        """Work that may take seconds, or that waits for others, in a thread: changes, exports."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, light(work))
 
     def call(
@@ -122,6 +129,7 @@ class Service:
 
     def close(self) -> None:
         self.turns.close()
+        self._quick.shutdown(wait=False, cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -74,7 +74,7 @@ async def prune(request: Request, wanted: Prune) -> dict[str, list[str]]:
     """Deletes the caller's conversations in which nothing was said for so many days; gives their ids."""
     service = service_of(request)
     whose = _owner(request, wanted.owner)
-    return {"deleted": await service.work(lambda: service.workspace.threads.prune(wanted.days, whose))}
+    return {"deleted": await service.long_work(lambda: service.workspace.threads.prune(wanted.days, whose))}
 
 
 @router.get("/threads/{thread_id:path}/turns/{number}", summary="One turn, by its trace")

@@ -7,14 +7,13 @@ takes stands in the OpenAPI document (`abi.server.openapi`).
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from abi.errors import UsageError, WrongMedia
+from abi.errors import NotFound, UsageError, WrongMedia
 from abi.graph.pool import Cancel
 from abi.server.access import caller
 from abi.server.documents import answered
@@ -41,17 +40,18 @@ async def _called(request: Request, name: str, family: str) -> Response:
     service, principal = service_of(request), caller(request)
     arguments = await _arguments(request)
 
-    def known() -> None:
-        offer = service.catalog.now()
-        offer.tool(name) if family == "tool" else offer.prompt(name)
-
     cancel = Cancel()
 
     def work() -> dict[str, Any]:
-        known()
-        return service.call(principal, f"{family}s/{name}", arguments, cancel).document()
+        try:
+            return service.call(principal, f"{family}s/{name}", arguments, cancel).document()
+        except NotFound:
+            offer = service.catalog.now()
+            # Where it is there, something else was not found.
+            offer.tool(name) if family == "tool" else offer.prompt(name)
+            raise
 
-    return answered(await service.run(request, partial(work), cancel))
+    return answered(await service.run(request, work, cancel))
 
 
 async def _arguments(request: Request) -> dict[str, Any]:

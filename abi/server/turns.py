@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from abi.workspace import Workspace
 
 __all__ = ["Turns", "owner_of"]
+
+_AT_WORK = 8
 
 
 def owner_of(principal: Principal) -> str | None:
@@ -39,6 +41,7 @@ class Turns:
     def __init__(self, workspace: Workspace, most: int) -> None:
         self._workspace = workspace
         self._threads = ThreadPoolExecutor(most, "abi-turn")
+        self._here = threading.BoundedSemaphore(_AT_WORK)
 
     async def stream(
         self,
@@ -70,7 +73,7 @@ class Turns:
             last: BaseException | None = None
 
             def tell() -> None:
-                with ended_by(cancel):
+                with ended_by(cancel), self._lane(agent, model):
                     for item in self._workspace.chat_stream(text, agent=agent, thread_id=thread_id, **options):
                         put(item)
 
@@ -110,7 +113,7 @@ class Turns:
         options = self._options(principal, model, write, stop)
 
         def work() -> TurnResult:
-            with ended_by(cancel):
+            with ended_by(cancel), self._lane(agent, model):
                 return self._workspace.chat(text, agent=agent, thread_id=thread_id, **options)
 
         try:
@@ -118,6 +121,17 @@ class Turns:
         finally:
             stop.set()
             cancel()
+
+    @contextlib.contextmanager
+    def _lane(self, agent: str | None, model: str | None) -> Iterator[None]:
+        """Turns of the offline model are this process's own work: a few at a time, as more would take each longer.
+        Others wait for their model most of the time, and for nobody here."""
+        with self._here:
+            name = model or self._workspace.agent(agent).definition.model or self._workspace.settings.model
+            if name.startswith("offline:"):
+                yield
+                return
+        yield
 
     def _options(self, principal: Principal, model: str | None, write: bool, stop: threading.Event) -> TurnOptions:
         may_write = write and principal.may("writer")

@@ -73,7 +73,7 @@ async def change(request: Request, wanted: Changing) -> dict[str, Any]:
     """As /update, with a dry run. For writers."""
     require(request, "writer")
     service = service_of(request)
-    report = await service.work(lambda: service.workspace.update(wanted.update, dry_run=wanted.dry_run))
+    report = await service.long_work(lambda: service.workspace.update(wanted.update, dry_run=wanted.dry_run))
     service.wrote(client_of(request))
     return {**report.document(), "version": report.version}
 
@@ -106,7 +106,7 @@ async def derive(request: Request, wanted: Deriving) -> dict[str, Any]:
     """From what the graph holds, into a graph of their own. For writers."""
     require(request, "writer")
     service = service_of(request)
-    report = await service.work(lambda: service.workspace.derive(wanted.graph))
+    report = await service.long_work(lambda: service.workspace.derive(wanted.graph))
     service.wrote(client_of(request))
     return {**report.document(), "written": report.written}
 
@@ -116,4 +116,4 @@ async def vectors(request: Request, wanted: Filling) -> dict[str, Any]:
     """The vectors that semantic searches look through. For writers."""
     require(request, "writer")
     service = service_of(request)
-    return (await service.work(lambda: service.workspace.vectors_build(wanted.names))).document()
+    return (await service.long_work(lambda: service.workspace.vectors_build(wanted.names))).document()

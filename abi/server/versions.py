@@ -54,7 +54,7 @@ class Differing(BaseModel):
 async def versions(request: Request, limit: Limit = 100, offset: Offset = 0) -> Response:
     """The newest first."""
     service = service_of(request)
-    found = (await service.work(service.workspace.versions))[::-1]
+    found = (await service.long_work(service.workspace.versions))[::-1]
     page = page_of("/versions", offset, limit, len(found))
     return answered({"versions": [v.document() for v in found[offset : offset + limit]], **page})
 
@@ -64,7 +64,7 @@ async def publish(request: Request, wanted: Publishing) -> Response:
     """Writes what the graph holds as an immutable version. For writers."""
     require(request, "writer")
     service = service_of(request)
-    report = await service.work(lambda: service.workspace.publish(wanted.message, allow_dirty=wanted.allow_dirty))
+    report = await service.long_work(lambda: service.workspace.publish(wanted.message, allow_dirty=wanted.allow_dirty))
     service.wrote(client_of(request))
     return answered(report.document())
 
@@ -77,4 +77,4 @@ async def diff(
 ) -> Response:
     """By record, then by field. A version is `latest`, or digits of its name or of its commit."""
     service = service_of(request)
-    return answered((await service.work(lambda: service.workspace.diff(version, to))).document())
+    return answered((await service.long_work(lambda: service.workspace.diff(version, to))).document())
