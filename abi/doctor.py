@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from abi import terms
 from abi.errors import AbiError, StoreMissing
 from abi.reports import Check, DoctorReport
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["examine"]
 
-_NEED_THE_GRAPH = {"edited", "search index", "query process", "trust"}
+_NEED_THE_GRAPH = {"edited", "specifications", "search index", "query process", "trust"}
 
 
 def examine(workspace: Workspace) -> DoctorReport:
@@ -24,6 +25,7 @@ def examine(workspace: Workspace) -> DoctorReport:
         ("graph", _graph),
         ("files", _files),
         ("edited", _edited),
+        ("specifications", _specifications),
         ("search index", _search),
         ("embedder", _embedder),
         ("query process", _worker),
@@ -74,6 +76,43 @@ def _edited(workspace: Workspace) -> Check:
         fix = "`abi export --source PATH -o PATH` writes the graph back; `abi index --restore` reads the files."
         return Check("edited", True, message, fix)  # no fault: the graph may be edited, and both ways are open
     return Check("edited", True, "every graph is as its file says")
+
+
+def _specifications(workspace: Workspace) -> Check:
+    """HTTP tools work on the part of a document that was indexed; is it still what is at its place?"""
+    import hashlib
+
+    from abi.net import net_client
+
+    rows = workspace.store.query(
+        "SELECT DISTINCT ?place ?hash WHERE { "
+        f"?record <{terms.SPECIFICATION_SOURCE}> ?place ; <{terms.SPECIFICATION_HASH}> ?hash }} ORDER BY ?place"
+    )
+    changed, gone = [], []
+    for row in rows:
+        place = row["place"].value
+        try:
+            if place.startswith(("http://", "https://")):
+                data = net_client(workspace.settings).get(place)
+            else:
+                data = (workspace.root / place).read_bytes()
+        except (AbiError, OSError):
+            gone.append(place)
+            continue
+        if hashlib.sha256(data).hexdigest() != row["hash"].value:
+            changed.append(place)
+    if changed:
+        message = f"Changed since they were indexed, so that their tools work on what they were: {', '.join(changed)}."
+        return Check(
+            "specifications",
+            False,
+            message,
+            "`abi index`; one at a URL is fetched anew by `abi index PATH` with the path of its record.",
+        )
+    if gone:
+        message = f"Not to be had now: {', '.join(gone)}. Their tools work on what was indexed."
+        return Check("specifications", True, message)
+    return Check("specifications", True, f"{len(rows)} as they were indexed")
 
 
 def _search(workspace: Workspace) -> Check:

@@ -171,7 +171,7 @@ class Indexer:
         plan = _Plan([], [], [], [], known, list(scanned.findings))
         # A prefix or the base may mean something else now; then every file does.
         anew = any(f.path == SETTINGS_FILE and _changed(f, known) for f in sources)
-        stale = self._stale()
+        stale = self._stale(asked=bool(paths))
         wanted = []
         for file in sources:
             graph, _, edited = known.get(file.path, ("", "", False))
@@ -207,15 +207,22 @@ class Indexer:
             self.lines |= {iri: (loaded.file.path, line) for iri, line in loaded.lines.items()}
         return plan
 
-    def _stale(self) -> set[str]:
-        """Graphs of records whose specification, a file of its own, is no longer the one that was read."""
+    def _stale(self, asked: bool) -> set[str]:
+        """Graphs of records whose specification, a file of its own, is no longer the one that was read.
+
+        One at a URL is fetched again only where its record's file is `asked` for by its path.
+        """
         rows = self.store.query(
             "SELECT DISTINCT ?graph ?path ?hash WHERE { GRAPH ?graph { "
             f"?record <{terms.SPECIFICATION_SOURCE}> ?path ; <{terms.SPECIFICATION_HASH}> ?hash " + "}}"
         )
         stale = set()
         for row in rows:
-            path = self.root / row["path"].value
+            place = row["path"].value
+            if asked and place.startswith(("http://", "https://")):
+                stale.add(row["graph"].value)
+                continue
+            path = self.root / place
             try:
                 if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != row["hash"].value:
                     stale.add(row["graph"].value)

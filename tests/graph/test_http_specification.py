@@ -17,6 +17,7 @@ from abi.graph.oxigraph import OxigraphStore
 from abi.net import close_clients
 from abi.records.record import HttpRequest
 from abi.settings import Settings
+from abi.workspace import Workspace as Opened
 from tests.tools.http_service import Service, running
 
 RECORD = """\
@@ -104,6 +105,48 @@ def test_a_url_is_fetched_where_it_is_allowed(tmp_path: Path, service: Service) 
     assert len(service.asked) == 1
     workspace.index()
     assert len(service.asked) == 1  # the file is the same, and its document is kept
+
+
+def test_a_tool_works_on_what_was_indexed_and_doctor_tells_of_the_change(tmp_path: Path, service: Service) -> None:
+    def changed(operation: str) -> bytes:
+        made = document("Another thing.")
+        made["servers"] = [{"url": service.url}]
+        made["paths"][f"/{operation}/{{id}}"] = made["paths"].pop("/things/{id}")
+        return json.dumps(made).encode()
+
+    service.answers["/openapi.json"] = {"content": changed("things")}
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "file.json").write_bytes(changed("things").replace(b'"thing"', b'"other_thing"'))
+    (tmp_path / "tools" / "url.yaml").write_text(RECORD.format(place=f"url: {service.url}/openapi.json"))
+    (tmp_path / "tools" / "file.yaml").write_text(RECORD.format(place="filename: file.json"))
+    (tmp_path / "abi.yaml").write_text(f"base_iri: https://example.org/w/\nnet_allow: ['{service.url}']\n")
+
+    def told() -> tuple[bool, str, str]:
+        with Opened.open(tmp_path) as workspace:
+            (check,) = [c for c in workspace.doctor().checks if c.name == "specifications"]
+            return check.ok, check.message, check.fix
+
+    def paths() -> list[str]:
+        with Opened.open(tmp_path) as workspace:
+            return [workspace.run(name, id=1).result["path"] for name in ("thing", "other_thing")]
+
+    with Opened.open(tmp_path) as workspace:
+        assert workspace.index().written
+    assert told() == (True, "2 as they were indexed", "") and paths() == ["/things/1", "/things/1"]
+    service.answers["/openapi.json"] = {"content": changed("new")}
+    (tmp_path / "tools" / "file.json").write_bytes(changed("things") + b" ")
+    assert paths() == ["/things/1", "/things/1"]
+    ok, message, fix = told()
+    assert not ok and f"{service.url}/openapi.json, tools/file.json" in message and "abi index" in fix
+    # The record still says where its operation was: read anew, it is told that it is no longer there.
+    with Opened.open(tmp_path) as workspace:
+        (fault,) = workspace.index([tmp_path / "tools" / "url.yaml"]).findings
+        assert (fault.path, fault.line, fault.code) == ("tools/url.yaml", 5, "operation-missing")
+    assert paths() == ["/things/1", "/things/1"]
+    service.answers["/openapi.json"] = {"status": 500}
+    (tmp_path / "tools" / "file.json").unlink()
+    ok, message, _ = told()
+    assert ok and "Not to be had now" in message and paths() == ["/things/1", "/things/1"]
 
 
 @pytest.mark.parametrize(
