@@ -33,6 +33,7 @@ class ModelRegistry:
         self._vectors = vectors
         self._made: dict[str, BaseChatModel] = {}
         self._entries: dict[str, ModelEntry] = dict(services.settings.models)
+        self._known: tuple[int, dict[str, ModelEntry]] = (-1, {})
         self._lock = threading.Lock()
         self.loop = ModelLoop()
 
@@ -58,7 +59,12 @@ class ModelRegistry:
             return self._made[name]
 
     def entry(self, name: str) -> ModelEntry:
-        """What the registry knows of a model. Raises UsageError for what is no name of a model."""
+        """What the registry knows of a model: by the settings, else by the graph, else what comes with abi. Raises
+        UsageError for what is no name of a model."""
+        own = name in self._entries or any(e.model == name for e in self._entries.values())
+        described = None if own or name == GROUNDED else self._described().get(name)
+        if described is not None:
+            return described
         try:
             return entry_of(name, self._entries)
         except ValueError:
@@ -82,6 +88,15 @@ class ModelRegistry:
             if hasattr(model, "http_client") or hasattr(model, "_async_client"):
                 self.loop.run(close_clients(model))
         self.loop.close()
+
+    def _described(self) -> dict[str, ModelEntry]:
+        """The models that the graph describes, read again when it has moved."""
+        version = self._services.version()
+        if self._known[0] != version:
+            from abi.agents.model_descriptions import described_models
+
+            self._known = version, described_models(self._services.store.query)
+        return self._known[1]
 
     def _make(self, name: str) -> BaseChatModel:
         entry = self.entry(name)

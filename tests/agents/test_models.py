@@ -198,3 +198,46 @@ def test_a_reply_is_limited_in_a_service_that_knows_only_max_tokens(
         made().models.get("m").invoke([HumanMessage("x")])
         assert server.requests[0]["max_tokens"] == 7
         assert server.requests[0]["temperature"] == 0.0
+
+
+def describe(services: SmallServices, turtle: str) -> None:
+    """Put a description of models into the graph, and move its version."""
+    import pyoxigraph as ox
+
+    prefix = "@prefix abi: <https://w3id.org/abi/> . @prefix : <https://example.org/models/> .\n"
+    quads = [
+        ox.Quad(t.subject, t.predicate, t.object, ox.NamedNode("https://example.org/models"))
+        for t in ox.parse(prefix + turtle, ox.RdfFormat.TURTLE)
+    ]
+    services.store.apply([], quads)
+
+
+def test_models_are_described_in_the_graph(services: SmallServices, runtime: AgentRuntime) -> None:
+    assert runtime.models.entry("ollama:tiny").tools
+    describe(
+        services,
+        ':t a abi:ModelDescription ; abi:modelName "ollama:tiny" ; abi:contextWindow 2048 ; abi:callsTools false .'
+        ':g a abi:ModelDescription ; abi:modelName "ollama:gemma3:4b" ; abi:contextWindow 1024 .'
+        ':e a abi:ModelDescription ; abi:modelName "ollama:vectors" ; abi:vectorLength 12 .',
+    )
+    tiny = runtime.models.entry("ollama:tiny")
+    assert (tiny.context_window, tiny.tools) == (2048, False)
+    gemma = runtime.models.entry("ollama:gemma3:4b")
+    assert (gemma.context_window, gemma.tools) == (1024, False)  # what is not said is as abi knows it
+    assert runtime.models.entry("ollama:vectors").dimensions == 12
+
+
+def test_settings_come_before_the_graph_and_the_graph_says_no_address(services: SmallServices, made: Made) -> None:
+    own = ModelEntry(model="ollama:tiny", context_window=7)
+    services.settings = services.settings.model_copy(update={"models": {"mine": own}})
+    describe(
+        services,
+        ':t a abi:ModelDescription ; abi:modelName "ollama:tiny" ; abi:contextWindow 2048 .'
+        ':m a abi:ModelDescription ; abi:modelName "mine" ; abi:contextWindow 1 .'
+        ':a a abi:ModelDescription ; abi:modelName "openai:m@http://10.0.0.1/v1" ; abi:contextWindow 1 .'
+        ':w a abi:ModelDescription ; abi:modelName "ollama:w" ; abi:contextWindow "many" .',
+    )
+    registry = made().models
+    assert registry.entry("ollama:tiny") == registry.entry("mine") == own
+    assert registry.entry("openai:m@http://10.0.0.1/v1").context_window is None
+    assert registry.entry("ollama:w").context_window is None
