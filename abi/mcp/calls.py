@@ -43,7 +43,10 @@ class Calls:
             if tool.kind == "agent":
                 return await self._ask(context, params, caller, tool, arguments)
             if tool.kind == "own":
-                return await _OWN[tool.target](self, context, params, caller, arguments)
+                own: CallToolResult | InputRequiredResult = await _OWN[tool.target](
+                    self, context, params, caller, arguments
+                )
+                return own
             return await self._run(context, params, caller, tool, arguments)
         except Refused as error:
             return _failed(error.code, error.message, error.hint, error.details)

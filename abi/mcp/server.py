@@ -36,7 +36,7 @@ __all__ = ["McpServer"]
 Context = ServerRequestContext[Any, Any]
 _PAGE = 100
 """Tools and prompts in one answer."""
-_LOOK = 1.0
+_LOOK = 2.0
 """Seconds between two looks at the graph's version, while anybody listens."""
 _ABOUT = (
     "A knowledge graph, with tools and agents over it. `ask_NAME` asks an agent in plain words; the other tools are "

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from server.conftest import Served, lay_out, serving
 
-pytest.importorskip("mcp", reason="the package mcp is an extra")
-
 MODES = ["auto", "legacy"]
 """Since 2026 each request stands alone; before there was a handshake."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -99,6 +100,28 @@ def test_stdout_holds_messages_alone(root: Path) -> None:
     assert [one["id"] for one in told] == [1, 2]
     assert told[1]["result"]["structuredContent"]["result"] == "HUSH"
     assert "Traceback" not in errors and process.returncode == 0, errors
+
+
+def test_a_change_by_another_process_is_told(root: Path) -> None:
+    async def work() -> None:
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def heard(message: Any) -> None:
+            await told.put(str(getattr(message, "method", "")))
+
+        async with client(root, "legacy", message_handler=heard) as one:
+            before = {tool.name for tool in (await one.list_tools()).tools}
+            await asyncio.sleep(2)
+            tool = (root / "tools/whose.rq").read_text().replace("whose", "whose_else")
+            (root / "tools/whose_else.rq").write_text(tool)
+            command = [sys.executable, "-m", "abi.cli.main", "-C", str(root), "index"]
+            await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
+            while "tools/list_changed" not in await told.get():
+                pass
+            after = {tool.name for tool in (await one.list_tools()).tools}
+        assert after - before == {"whose_else"}
+
+    through(work)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files cannot be locked so there")
