@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -112,6 +113,8 @@ class Cluster:
         from couchbase.vector_search import VectorQuery
         from couchbase.vector_search import VectorSearch as SdkVectorSearch
 
+        # The SDK's Scope.search gives its own lower part an option that this part warns about, at each search.
+        warnings.filterwarnings("ignore", "Option scope_name is deprecated")
         with self._told("failed"):
             query = VectorQuery.create(where.vector_field, list(vector), num_candidates=where.num_candidates)
             request = SearchRequest.create(SdkVectorSearch.from_vector_query(query))
@@ -136,9 +139,9 @@ class Cluster:
             self._close_folder()
             kind = type(error).__name__.removesuffix("Exception")
             details = {"tool": self._tool, "remote": "couchbase", "error": kind}
-            said = " ".join(self._said(error))
+            said = self._secrets.hidden(" ".join(self._said(error)))
             message = f"The tool {self._tool} {what} on Couchbase: {kind}{f': {said}' if said else ''}."
-            raise ToolFailed(self._secrets.hidden(message), hint=_HINTS.get(kind, ""), details=details) from None
+            raise ToolFailed(message, hint=_HINTS.get(kind, ""), details=details) from None
 
     def _said(self, error: Exception) -> list[str]:
         """What the query service said, with its codes; else the SDK's own words."""
