@@ -55,6 +55,13 @@ class ToldEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldAgent:
+    """An agent that is there."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToldRecord:
     """One record or turn; its Turtle is asked for where it is wanted."""
 
@@ -259,6 +266,9 @@ class ServedWorkspace:
         if result is None:
             raise StoreError("The turn was ended.", hint="The server's log may tell more.")
         yield result
+
+    def agent(self, name: str | None = None) -> ToldAgent:
+        return ToldAgent(self.client.get(f"/agents/{quote(name or 'Abi', safe='')}").document()["name"])
 
     @property
     def threads(self) -> _ServedThreads:

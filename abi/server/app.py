@@ -35,6 +35,7 @@ from abi.server.doorway import Bounds, Doorway
 from abi.server.observe import Metrics, Observer
 from abi.server.problems import handle_abi, handle_gone, handle_http, handle_validation
 from abi.server.service import Gone, Service
+from abi.server.telemetry import Spans, tracer_provider
 
 if TYPE_CHECKING:
     from abi.workspace import Workspace
@@ -62,12 +63,15 @@ def create_app(
     settings = workspace.settings
     service = Service(workspace, keys or Keys(workspace.root))
     metrics = Metrics()
+    spans = tracer_provider()
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         await mcp.close()
         service.close()
+        if spans is not None:
+            spans.shutdown()  # sends what has not been sent
 
     app = FastAPI(title="abi", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.service, app.state.metrics = service, metrics
@@ -93,5 +97,7 @@ def create_app(
     app.add_middleware(Bounds, requests=settings.server_requests, size=settings.max_body_bytes, sizes=sizes)
     names = {*_LOCAL, *(h.lower() for h in (*settings.server_hosts, *hosts))}
     app.add_middleware(Doorway, hosts=names, origins=settings.server_origins)
+    if spans is not None:
+        app.add_middleware(Spans, provider=spans)
     app.add_middleware(Observer, metrics=metrics, log=log)
     return app

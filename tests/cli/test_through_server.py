@@ -162,7 +162,7 @@ def scenario(root: Path, run: Run, other: Path) -> list[tuple[int, Any]]:
     do("update", "DROP GRAPH <urn:g>")
     do("diff", "latest")
     do("chat", "guide", "-m", "hello", "--thread", "t/1")
-    do("chat", "guide", stdin="fruit called apple?\n/why\n")
+    do("chat", "guide", stdin="fruit called apple?\n/why\n/agents nobody\n/agents guide\n/tools\n/graph\n")
     do("chat", "nobody", "-m", "hello")
     do("chat", "guide", "-m", "hello", "--model", "no:such")
     do("threads", "show", "t/1")
