@@ -75,7 +75,8 @@ def _keyring(name: str, root: Path) -> str | None:
             "The package keyring, which asks the keyring of the system, is not installed.", hint="pip install keyring"
         ) from error
     try:
-        return keyring.get_password(_SERVICE, name)
+        value: str | None = keyring.get_password(_SERVICE, name)
+        return value
     except KeyringError as error:
         raise Unsupported(
             f"The keyring of the system cannot be asked: {type(error).__name__}.",
