@@ -55,7 +55,7 @@ COMMANDS: dict[str, Entry] = {
     "find": Entry("Ask", "Search records and entities, by words and by meaning."),
     "run": Entry("Ask", "Call a tool, or render a prompt."),
     "sparql": Entry("Ask", "Ask the graph by SPARQL."),
-    "serve": Entry("Serve", "Serve the workspace over HTTP: SPARQL and graphs."),
+    "serve": Entry("Serve", "Serve the workspace over HTTP: agents, tools, catalog, SPARQL, MCP."),
     "mcp": Entry("Serve", "Speak MCP on stdin and stdout, for a client that starts this."),
     "ls": Entry("Look", "List the records of the graph."),
     "show": Entry("Look", "Show one record or turn whole, and who uses it."),
