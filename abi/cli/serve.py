@@ -46,10 +46,11 @@ def serve(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Write no line for each request to stderr.")] = False,
 ) -> None:
-    """Serve the workspace over HTTP: SPARQL and graphs.
+    """Serve the workspace over HTTP: agents, tools, catalog, SPARQL, MCP.
 
-    Without keys it listens on this machine only, and lets it read and chat; changes need a key (`abi key create`).
-    While it runs it alone writes to the graph; `.abi/server.json` tells where it is.
+    `/docs` tells what there is. Without keys it listens on this machine only, and lets it read and chat; changes need a
+    key (`abi key create`). While it runs it alone writes to the graph, and the other commands go through it:
+    `.abi/server.json`, which only you can read, tells them where it is.
     """
     from abi.keys import Keys
     from abi.running import announced, running_server

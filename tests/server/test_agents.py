@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from agents.openai_server import OpenAIServer, calls, says
+from agents.openai_server import OpenAIServer, calls, hangs, says
 
 from .conftest import Served, lay_out, serving
 
@@ -142,3 +142,28 @@ def test_changes_are_proposed_and_approved(tmp_path: Path) -> None:
             assert say(writer, **ask).json()["needs"]["approval"]
             assert say(writer, thread_id="t", approve=True).json()["answer"] == "Written."
             assert writer.get("/sparql", params=kept).json()["boolean"] is True
+
+
+def test_a_model_is_given_up_with_the_client(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    lay_out(root)
+    with OpenAIServer([hangs(120.0), says("Back again.")]) as model:
+        settings = f"models:\n  m: {{model: 'openai:m', base_url: '{model.url}'}}\nmodel: m\nmodel_seconds: 200\n"
+        with serving(root, settings) as served:
+            served.workspace.index()
+            body = json.dumps({"prompt": "tell me something", "thread_id": "t"}).encode()
+            head = "POST /agents/keeper/stream-completion HTTP/1.1\r\nHost: localhost\r\n"
+            head += f"Content-Type: application/json\r\nAuthorization: Bearer {served.keys['reader']}\r\n"
+            head += f"Content-Length: {len(body)}\r\n\r\n"
+            with socket.create_connection(("127.0.0.1", int(served.url.rsplit(":", 1)[1]))) as connection:
+                connection.sendall(head.encode() + body)
+                until = time.monotonic() + 60
+                while not model.requests:
+                    assert time.monotonic() < until, "the model was never asked"
+                    time.sleep(0.02)
+            # the thread is free at once: its next message need not wait for what hangs
+            with served.client("reader") as reader:
+                again = reader.post("/agents/keeper/completion", json={"prompt": "are you there?", "thread_id": "t"})
+            assert again.json()["answer"] == "Back again."
+            assert len(model.requests) == 2
