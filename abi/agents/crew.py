@@ -17,6 +17,7 @@ from abi.agents.intents import IntentIndex, PhraseVectors
 from abi.agents.langchain_tools import catalog_tool
 from abi.agents.propose_turtle import ProposeTurtleTool
 from abi.agents.query_graph import QUERY_GRAPH, QueryGraphTool
+from abi.agents.scale import Calibration
 from abi.agents.update_graph import PROPOSE_TURTLE, UPDATE_GRAPH, UpdateGraphTool
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Crew:
         self._members: dict[str, Member] = {}
         self._lock = threading.RLock()
         self._query = QueryGraphTool(services=services)
+        self._calibration = Calibration.of(services)
 
     def member(self, name: str) -> Member:
         """Raises NotFound where the graph has no such agent."""
@@ -73,7 +75,7 @@ class Crew:
             own = self.definitions.find(name) or name
             if own not in self._members:
                 definition = self.definitions.agent(own)
-                index = IntentIndex(definition.intents, self._vectors)
+                index = IntentIndex(definition.intents, self._vectors, self._calibration)
                 self._members[own] = Member(definition, index, self._tools(definition))
             return self._members[own]
 

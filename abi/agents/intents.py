@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from abi.agents.scale import Calibration, TargetScale
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentIntent", "Candidate", "Decision", "IntentIndex", "PhraseVectors", "Thresholds", "decide"]
 
+BEST = 30
+"""Targets that a message is mapped to at most; the seed looks at ten phrases."""
 TRACED = 10
 """Candidates that a turn tells of: the best ones, matched or not."""
 
@@ -124,31 +128,68 @@ class PhraseVectors:
 class IntentIndex:
     """An agent's intents, ready to be compared with messages. Made once for a version of the graph."""
 
-    def __init__(self, intents: Sequence[AgentIntent], vectors: PhraseVectors) -> None:
-        self._entries = [(phrase, intent) for intent in intents for phrase in intent.phrases]
+    def __init__(
+        self, intents: Sequence[AgentIntent], vectors: PhraseVectors, calibration: Calibration | None = None
+    ) -> None:
+        by_target: dict[tuple[str, str], list[tuple[str, AgentIntent]]] = {}
+        for intent in intents:
+            for phrase in intent.phrases:
+                by_target.setdefault((intent.type, intent.target), []).append((phrase, intent))
+        self._entries = [entry for key in sorted(by_target) for entry in by_target[key]]
+        self._examples = [[phrase for phrase, _ in by_target[key]] for key in sorted(by_target)]
+        self._exact: dict[str, list[int]] = {}
+        for target, phrases in enumerate(self._examples):
+            for phrase in phrases:
+                self._exact.setdefault(_plain(phrase), []).append(target)
         self._vectors = vectors
-        self._matrix: NDArray[np.float32] | None = None
+        self._calibration = calibration or Calibration()
+        self._scale: tuple[object, TargetScale] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def map(self, message: str, general: str = "") -> list[Candidate]:
-        """The best phrase of each target, best target first. Raises what the embedder raises.
+        """The best phrase of each of the BEST targets, best target first. Raises what the embedder raises.
 
-        `general` is the message with classes in place of entities; a phrase is as near as it is to the nearer of both.
+        `general` is the message with classes in place of entities; a target is as near as it is to the nearer of both.
         """
+        import numpy as np
+
         if not self._entries:
             return []
-        if self._matrix is None:
-            self._matrix = self._vectors.matrix([phrase for phrase, _ in self._entries])
-        embedder = self._vectors.embedder
-        asked = self._vectors.matrix(list(dict.fromkeys([message, general or message])))
-        scores = embedder.similarity((self._matrix @ asked.T).max(axis=1))
-        best: dict[tuple[str, str], Candidate] = {}
-        for index in scores.argsort(kind="stable")[::-1]:
-            phrase, intent = self._entries[index]
-            key = (intent.type, intent.target)
-            if key not in best:
-                score = round(float(scores[index]), 4)
-                best[key] = Candidate(phrase, intent.name, intent.target, intent.type, score, intent.iri)
-        return list(best.values())
+        scale = self._ready()
+        texts = list(dict.fromkeys([message, general or message]))
+        asked = self._vectors.matrix(texts)
+        near = [scale.likeness.phrases(vector, text) for vector, text in zip(asked, texts, strict=True)]
+        if scale.head is not None:
+            scores = scale.head.scores(asked, texts).max(axis=0)
+        else:
+            of_each = [scale.likeness.targets(n, v) for n, v in zip(near, asked, strict=True)]
+            scores = of_each[0] if len(of_each) == 1 else np.maximum(*of_each)
+        phrases = near[0] if len(near) == 1 else np.maximum(*near)
+        top = np.argpartition(-scores, BEST)[:BEST] if len(scores) > BEST else np.arange(len(scores))
+        similarity = dict(zip(top.tolist(), scale.curve(scores[top]).tolist(), strict=True))
+        if not scale.raw:  # what stands there word for word is meant, whatever a model makes of it
+            similarity.update((t, 1.0) for text in texts for t in self._exact.get(_plain(text), ()))
+        found = []
+        for target, value in sorted(similarity.items(), key=lambda pair: (-pair[1], -scores[pair[0]], pair[0])):
+            phrase, intent = self._entries[scale.likeness.best_phrase(phrases, target)]
+            score = round(value, 4)
+            found.append(Candidate(phrase, intent.name, intent.target, intent.type, score, intent.iri))
+        return found
+
+    @property
+    def method(self) -> str:
+        """What gives the scores: `raw`, `cosine`, `shipped`, `fitted` or `head`."""
+        return self._ready().method
+
+    def _ready(self) -> TargetScale:
+        state = self._calibration.state()
+        scale = self._scale
+        if scale is None or scale[0] != state:
+            scale = self._scale = state, self._calibration.scale(self._examples, self._vectors)
+        return scale[1]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(" .?!")

@@ -46,6 +46,7 @@ COMMANDS: dict[str, Entry] = {
     "vectors": Entry("Files and graph", "Fill the vectors that semantic searches look through."),
     "load": Entry("Files and graph", "Load RDF files into the graph, through the gate."),
     "intents": Entry("Files and graph", "Derive intents and tools from what the graph holds."),
+    "calibrate": Entry("Files and graph", "Fit the scale of intents' scores to this workspace, and measure it."),
     "update": Entry("Files and graph", "Change the graph by SPARQL Update, through the gate."),
     "export": Entry("Files and graph", "Write out the graph, or the catalog for another program."),
     "publish": Entry("Versions", "Write what the graph holds as an immutable version."),

@@ -1,4 +1,4 @@
-"""Fits the shipped curve of `abi.search.calibration.MINILM`, and measures it on messages that it was not fitted on.
+"""Fits the shipped curves of `abi.search.calibration`, MINILM and MINILM_TARGETS, and measures them on unseen messages.
 
     python tests/benchmarks/fit_calibration.py [path of clinc150.json]
 
@@ -15,6 +15,9 @@ messages from `val`: as many of their own intents as of none (half of these from
     1                         1
 
 The measurement does the same with `test` and `oos_test`.
+
+MINILM_TARGETS is the curve of the likeness of a message and a target, as agents score it (`abi.agents.likeness`), for
+the same agents; of their messages a tenth is of the other intents and a tenth out of scope.
 """
 
 from __future__ import annotations
@@ -26,7 +29,10 @@ from pathlib import Path
 
 import numpy as np
 
-from abi.search.calibration import MINILM
+from abi.agents.calibrate import Asked
+from abi.agents.intents import PhraseVectors
+from abi.agents.scale import likeness
+from abi.search.calibration import MINILM, MINILM_TARGETS
 from abi.search.minilm import MiniLM
 
 AGENTS = [(intents, phrases) for intents in (5, 10, 20, 40) for phrases in (1, 3, 10)]
@@ -110,10 +116,59 @@ def measure(name: str, cosine: np.ndarray, right: np.ndarray) -> None:
         )
 
 
+def asked_of_targets(
+    vectors: PhraseVectors, train: list[list[str]], asked: list[list[str]], foreign: list[str], seed: int
+) -> Asked:
+    """What agents of all shapes score best for each message, and whether it is right."""
+    rng = np.random.default_rng(seed)
+    by_intent: dict[str, list[str]] = {}
+    for text, label in train:
+        by_intent.setdefault(label, []).append(text)
+    intents = sorted(by_intent)
+    parts = []
+    for size, phrases in AGENTS:
+        for _ in range(10):
+            chosen = [str(i) for i in rng.choice(intents, size, replace=False)]
+            examples = [[str(p) for p in rng.choice(by_intent[i], phrases, replace=False)] for i in chosen]
+            scale = likeness(examples, vectors)
+            own = [(t, i) for t, i in asked if i in chosen]
+            near = [t for t, i in asked if i not in chosen]
+            messages = [own[i] for i in rng.choice(len(own), 80, replace=False)]
+            messages += [(str(t), "") for t in rng.choice(near, 10)] + [(str(t), "") for t in rng.choice(foreign, 10)]
+            scores = []
+            for text, _ in messages:
+                (vector,) = vectors.matrix([text])
+                scores.append(scale.targets(scale.phrases(vector, text), vector))
+            goal = np.array([chosen.index(i) if i else -1 for _, i in messages])
+            found = np.stack(scores)
+            parts.append(Asked(found.max(axis=1).astype(float), found.argmax(axis=1) == goal, goal < 0))
+    return Asked.joined(parts)
+
+
+def fit_targets(embedder: MiniLM, data: dict[str, list[list[str]]]) -> None:
+    vectors = PhraseVectors(lambda: embedder)
+    train = few_of_each(data["train"], 10)
+    foreign = [t for t, _ in data["oos_val"] + data["oos_train"]]
+    fitted = asked_of_targets(vectors, train, data["val"], foreign, seed=1)
+    foreign_scores = fitted.score[fitted.foreign]
+    print("targets fitted on val:", fitted.curve().knots, f"{len(foreign_scores)} of {len(fitted.score)} are foreign")
+    print("targets shipped:      ", MINILM_TARGETS.knots)
+    held_out = asked_of_targets(vectors, train, data["test"], [t for t, _ in data["oos_test"]], seed=2)
+    similarity = MINILM_TARGETS(held_out.score)
+    for at in (0.50, 0.85, 0.90):
+        taken = similarity >= at
+        print(
+            f"targets test similarity >= {at:.2f}: {held_out.right[taken].mean():.3f} of the matches are right, "
+            f"{held_out.right[taken].sum() / (~held_out.foreign).sum():.2f} of the messages in scope are matched, "
+            f"{(taken & held_out.foreign).sum() / held_out.foreign.sum():.2f} of the foreign ones"
+        )
+
+
 def main() -> None:
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
     data = json.loads(path.read_text(encoding="utf-8"))
     embedder = MiniLM()
+    fit_targets(embedder, data)
     train = Part(embedder, few_of_each(data["train"], 20))
     cosine, right = matches(train, Part(embedder, data["val"]), Part(embedder, data["oos_val"]), seed=1)
     print("fitted on val:", fit(cosine, right))
