@@ -39,6 +39,7 @@ _VARY = {"Vary": "Accept"}
 _LABEL = "OPTIONAL { %s rdfs:label ?label }"
 
 
+@router.head("/id/{path:path}", include_in_schema=False)
 @router.get("/id/{path:path}", summary="What the graph says of an IRI", response_class=Response)
 async def dereference(request: Request, path: str) -> Response:
     """`/id/PATH` is the IRI `{base}PATH`: its triples in any RDF syntax; JSON and HTML have what points at it too."""

@@ -68,6 +68,8 @@ def test_any_iri_is_dereferenced(reader: httpx.Client, accept: str, media: str, 
     answer = reader.get("/id/apple", headers={"Accept": accept})
     assert (answer.status_code, answer.headers["content-type"]) == (200, media)
     assert holds in answer.text and answer.headers["vary"] == "Accept"
+    head = reader.head("/id/apple", headers={"Accept": accept})
+    assert (head.status_code, head.headers["content-type"], head.content) == (200, media, b"")
 
 
 def test_pages_hold_data_as_text_only(reader: httpx.Client) -> None:
