@@ -13,7 +13,8 @@ from abi.errors import AbiError, Invalid
 from abi.net import AllowList
 from abi.records.document import Document, decode
 from abi.records.header import MAX_DESCRIPTION_WORDS, Header, near, shared_fields, type_name
-from abi.records.openapi import METHODS, Operation, OperationFault, narrowed, operation_name
+from abi.records.openapi import METHODS, Operation, OperationFault, operation_name
+from abi.records.openapi_snapshot import narrowed
 from abi.records.record import HttpRequest
 from abi.records.schema_parameters import schema_parameters
 from abi.yaml_reader import load_yaml

@@ -1,18 +1,18 @@
 """An operation of an OpenAPI 3.0 or 3.1 document: its parts, and the JSON Schemas of what goes in and out.
 
-`narrowed` cuts a document down to chosen operations and all that they refer to; that is what a record keeps. Only
-references inside the document (`#/`) are followed.
+Only references inside the document (`#/`) are followed.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urljoin
+
+from abi.records.openapi_references import OperationFault, resolved
 
 __all__ = [
     "METHODS",
@@ -21,19 +21,14 @@ __all__ = [
     "Operation",
     "OperationFault",
     "is_json",
-    "narrowed",
     "operation_name",
-    "references",
+    "server_url",
 ]
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple"}
 _MAX_PARTS = 100_000
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-
-
-class OperationFault(ValueError):
-    """Something about an operation or its document that cannot be used; the message is for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,128 +332,6 @@ def _from_3_0(schema: dict[str, Any]) -> dict[str, Any]:
         if isinstance(schema.get(exclusive), bool) and schema.pop(exclusive) and limit in schema:
             schema[exclusive] = schema.pop(limit)
     return schema
-
-
-def narrowed(
-    document: Mapping[str, Any],
-    operations: Iterable[tuple[str, str]],
-    *,
-    location: str = "",
-    variables: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """The document with these (path, method) only, and all that they refer to; a document of OpenAPI of its own.
-
-    Servers are resolved: variables filled in, relative addresses taken from `location`, where the document lies.
-    Raises OperationFault for a reference that leaves the document or leads nowhere.
-    """
-    info = _mapping(document.get("info"))
-    out: dict[str, Any] = {
-        "openapi": document.get("openapi", ""),
-        "info": {"title": info.get("title", ""), "version": info.get("version", "")},
-        "paths": {},
-    }
-    used: set[str] = set()
-    for path, method in operations:
-        operation = Operation(document, path, method)
-        item = out["paths"].setdefault(path, {})
-        for key in ("parameters", "summary"):
-            if key in operation.item:
-                item[key] = operation.item[key]
-        kept = {k: v for k, v in operation.operation.items() if k not in ("callbacks", "externalDocs")}
-        kept["servers"] = [{"url": url} for url in _servers(operation, location, variables or {})]
-        if "security" not in kept and "security" in document:
-            kept["security"] = document["security"]
-        item[operation.method] = kept
-        for way in _list(kept.get("security")):
-            used |= set(_mapping(way))
-    schemes = _mapping(_mapping(document.get("components")).get("securitySchemes"))
-    for name in sorted(used & schemes.keys()):
-        out.setdefault("components", {}).setdefault("securitySchemes", {})[name] = schemes[name]
-    todo, seen = list(references(out)), set()
-    while todo:
-        ref = todo.pop()
-        if ref in seen:
-            continue
-        seen.add(ref)
-        target = resolved(document, ref)
-        _place(out, document, ref)
-        todo += references(target)
-        if len(seen) > _MAX_PARTS:
-            raise OperationFault(f"The specification has more than {_MAX_PARTS:,} references.")
-    return out
-
-
-def _servers(operation: Operation, location: str, variables: Mapping[str, str]) -> list[str]:
-    listed: list[Mapping[str, Any]] = []
-    for holder in (operation.operation, operation.item, operation.document):
-        listed = [s for s in _list(holder.get("servers")) if isinstance(s, Mapping)]
-        if listed:
-            break
-    urls = [server_url(server, variables) for server in listed] or ["/"]
-    # As Agent Catalog has it: a file that names no host is that of a service on this machine.
-    try:
-        return [urljoin(location or "http://localhost/", url) for url in urls]
-    except ValueError as error:
-        raise OperationFault(f"A server of the specification has no proper address: {error}.") from error
-
-
-def _place(out: dict[str, Any], document: Mapping[str, Any], ref: str) -> None:
-    """Copy what a reference points at to the same place; a path's item as a whole, for its parts have positions."""
-    parts = _pointer(ref)
-    depth = {"components": 3, "paths": 2}.get(parts[0], 1)
-    if len(parts) < depth:
-        raise OperationFault(f"The reference {ref!r} is to no part of the specification that can be referred to.")
-    here: Any = document
-    there: Any = out
-    for part in parts[: depth - 1]:
-        here = here[part]
-        there = there.setdefault(part, {})
-    key = parts[depth - 1]
-    if parts[0] == "paths" and key in there:
-        there[key] = {**here[key], **there[key]}
-    else:
-        there.setdefault(key, here[key])
-
-
-def references(value: Any) -> Iterator[str]:
-    """Every `$ref` in a value, however deep; not what examples and defaults hold."""
-    todo: list[tuple[Any, bool]] = [(value, False)]
-    while todo:
-        here, names = todo.pop()
-        if isinstance(here, Mapping):
-            ref = here.get("$ref")
-            if isinstance(ref, str) and not names:
-                yield ref
-            todo += [(v, k in _NAMED) for k, v in here.items() if names or k not in _VALUES]
-        elif isinstance(here, list):
-            todo += [(one, False) for one in here]
-
-
-_VALUES = frozenset({"example", "examples", "default", "enum", "const"})
-_NAMED = frozenset(
-    "properties patternProperties $defs definitions dependentSchemas schemas responses headers requestBodies "
-    "securitySchemes paths content encoding callbacks links pathItems".split()
-)
-"""Keys whose mapping has names for keys, among which `default` is a name as any other."""
-
-
-def resolved(document: Mapping[str, Any], ref: str) -> Any:
-    """What a reference points at. Raises OperationFault."""
-    here: Any = document
-    for part in _pointer(ref):
-        if isinstance(here, Mapping) and part in here:
-            here = here[part]
-        elif isinstance(here, list) and part.isdigit() and int(part) < len(here):
-            here = here[int(part)]
-        else:
-            raise OperationFault(f"The reference {ref!r} leads nowhere.")
-    return here
-
-
-def _pointer(ref: str) -> list[str]:
-    if not ref.startswith("#/"):
-        raise OperationFault(f"The reference {ref!r} leaves the specification; only those inside it (#/) are followed.")
-    return [p.replace("~1", "/").replace("~0", "~").replace("%7B", "{").replace("%7D", "}") for p in ref[2:].split("/")]
 
 
 def operation_name(operation: Operation) -> tuple[str, str]:

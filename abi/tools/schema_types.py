@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import ipaddress
 import json
 import keyword
 import re
-import uuid
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime, time
 from typing import Annotated, Any, ForwardRef, Literal, Union
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -28,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from abi.errors import Unsupported
+from abi.tools.schema_scalars import documented, fail, one_of, scalar
 
 __all__ = ["ANNOTATIONS", "TypeBuilder", "means_nothing", "plain_types"]
 
@@ -133,7 +129,7 @@ class TypeBuilder:
         if "const" in schema or "enum" in schema:
             # The values alone make the type; whether they are also of a `type`, or in a range, jsonschema says.
             self._untyped = self._untyped or len(schema.keys() - ANNOTATIONS) > 1
-            return _one_of([schema["const"]] if "const" in schema else schema["enum"], schema)
+            return one_of([schema["const"]] if "const" in schema else schema["enum"], schema)
         branches = schema.get("anyOf") or schema.get("oneOf") or []
         if branches and schema.keys() - {"anyOf", "oneOf"} <= ANNOTATIONS:
             return _any_of(self._type(b, f"{name}{n}") for n, b in enumerate(branches, start=1))
@@ -148,7 +144,7 @@ class TypeBuilder:
             return self._object(schema, name)
         if kind == "array":
             return self._array(schema, name)
-        return _scalar(kind, schema)
+        return scalar(kind, schema)
 
     def _reference(self, ref: Any) -> Any:
         return self._once(str(ref), _name_of(str(ref)), lambda name: self._type(self._resolve(ref), name))
@@ -233,7 +229,7 @@ class TypeBuilder:
         limits = {new: schema[old] for old, new in names.items() if old in schema}
         if "prefixItems" in schema:
             self._untyped = True
-            return Annotated[list[Any], Field(**limits), WithJsonSchema(_shown(schema))]
+            return Annotated[list[Any], Field(**limits), WithJsonSchema(documented(schema))]
         item = self._type(schema.get("items", True), f"{name}Item")
         return Annotated[list[item], Field(**limits)]  # type: ignore[valid-type]
 
@@ -368,82 +364,8 @@ _RESERVED = frozenset({"self", "cls", "root", "config", "run_manager", "args", "
 """Names that mean something else where models and LangChain tools are called with keywords."""
 
 
-def _shown(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in schema.items() if k in _SHOWN}
-
-
-_SHOWN = frozenset(
-    "type format enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern "
-    "minItems maxItems uniqueItems".split()
-)
-
-
-def _scalar(kind: str, schema: dict[str, Any]) -> Any:
-    shown = WithJsonSchema({**_shown(schema), "type": kind})
-    if kind == "null":
-        return None
-    if kind == "boolean":
-        return Annotated[bool, BeforeValidator(_no_number), shown]
-    if kind in ("integer", "number"):
-        names = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
-        names["multipleOf"] = "multiple_of"
-        limits = {new: schema[old] for old, new in names.items() if _is_number(schema.get(old))}
-        python: Any = int if kind == "integer" else Union[int, float]  # noqa: UP007
-        return Annotated[python, Field(**limits), BeforeValidator(_no_boolean), shown]
-    names = {"minLength": "min_length", "maxLength": "max_length", "pattern": "pattern"}
-    limits = {new: schema[old] for old, new in names.items() if old in schema}
-    check = FORMATS.get(schema.get("format", ""))
-    after = [AfterValidator(_formatted(schema["format"], *check))] if check else []
-    return Annotated[(str, Field(**limits), BeforeValidator(_text), *after, shown)]
-
-
-def _one_of(allowed: Sequence[Any], schema: dict[str, Any]) -> Any:
-    texts = {str(a): a for a in allowed if not isinstance(a, str)}
-
-    def check(value: Any) -> Any:
-        for one in allowed:
-            if value == one and isinstance(value, bool) == isinstance(one, bool):
-                return one
-        if isinstance(value, str):
-            # From a command line, everything is a text.
-            for text, one in texts.items():
-                if value == text or value == json.dumps(one):
-                    return one
-        raise _fail(f"one of {', '.join(json.dumps(a, ensure_ascii=False) for a in allowed)} is needed")
-
-    return Annotated[Any, AfterValidator(check), WithJsonSchema(_shown(schema))]
-
-
-def _fail(message: str) -> PydanticCustomError:
-    return PydanticCustomError("argument", "{message}", {"message": message})
-
-
 def _never(value: Any) -> Any:
-    raise _fail("no value is allowed here")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _no_boolean(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise _fail("a number is needed, not true or false")
-    return value
-
-
-def _no_number(value: Any) -> Any:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        raise _fail("true or false is needed, not a number")
-    return value
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise _fail("a text is needed, not true or false")
-    if isinstance(value, (datetime, date, time)):
-        return value.isoformat()
-    return str(value) if isinstance(value, uuid.UUID) else value
+    raise fail("no value is allowed here")
 
 
 def _from_text(value: Any) -> Any:
@@ -490,38 +412,3 @@ def _given(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _given(v) for k, v in value.items()}
     return [_given(v) for v in value] if isinstance(value, (list, tuple)) else value
-
-
-def _formatted(name: str, read: Callable[[str], Any], example: str) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        try:
-            if read(value) is None:
-                raise ValueError
-        except (ValueError, TypeError):
-            raise _fail(f"should be of the format {name}, like {example}") from None
-        return value
-
-    return check
-
-
-def _zoned(value: str) -> datetime | None:
-    moment = datetime.fromisoformat(value)
-    return moment if "T" in value.upper() and moment.tzinfo else None
-
-
-def _uri(value: str) -> Any:
-    return urlsplit(value).scheme and re.fullmatch(r"[^<>\"{}|^`\\\x00-\x20]+", value)
-
-
-FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "date-time": (_zoned, "2026-01-31T12:00:00Z"),
-    "date": (lambda v: date.fromisoformat(v) if re.fullmatch(r"\d{4}-\d\d-\d\d", v) else None, "2026-01-31"),
-    "time": (lambda v: time.fromisoformat(v) if ":" in v else None, "12:00:00Z"),
-    "uuid": (lambda v: uuid.UUID(v) if len(v) == 36 else None, "123e4567-e89b-12d3-a456-426614174000"),
-    "email": (lambda v: re.fullmatch(r"[^@\s]+@[^@\s]+", v), "name@example.org"),
-    "uri": (lambda v: _uri(v) or None, "https://example.org/x"),
-    "ipv4": (ipaddress.IPv4Address, "192.0.2.1"),
-    "ipv6": (ipaddress.IPv6Address, "2001:db8::1"),
-    "byte": (lambda v: base64.b64decode(v, validate=True) is not None or None, "aGVsbG8="),
-}
-"""Formats that are checked; any other is an annotation, as JSON Schema has it."""

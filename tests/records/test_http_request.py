@@ -15,7 +15,8 @@ from jsonschema import Draft202012Validator
 
 from abi.errors import NetworkError
 from abi.records.http_request import _parse
-from abi.records.openapi import METHODS, Operation, OperationFault, narrowed
+from abi.records.openapi import METHODS, Operation, OperationFault
+from abi.records.openapi_snapshot import narrowed
 from abi.records.reader import ReadContext, ReadResult, read_file
 from abi.records.record import HttpRequest
 from abi.records.scan import SourceFile
