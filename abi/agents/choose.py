@@ -7,6 +7,7 @@ prices is not answered by a tool about flights, however near its sentence is.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["Chooser", "Fit"]
 
 _log = logging.getLogger("abi")
+_COUNT = re.compile(r"\b(?:how many|number of)\b", re.IGNORECASE)
+_SUPERLATIVE = re.compile(
+    r"\b(?!interest)(?:[a-z]{3,}[^aeiou\W]est|[a-z]{2,}iest|most|fewest|least|best|worst|top)\b", re.IGNORECASE
+)
+_HEAD = 5
+"""Words at the beginning of a description that say what a tool gives; what follows says how."""
 _LEAST_SIMILAR = 0.2
 """Below this cosine to all that a tool says of itself, a message of many words is about something else."""
 
@@ -71,6 +78,14 @@ class Fit:
         return score - 0.25 * len(self.uncovered)
 
 
+def _narrower(text: str, card: ToolCard) -> list[str]:
+    """`how many`, where a message counts all of something and a tool gives only the longest, or the most flown."""
+    asked = _COUNT.search(text)
+    head = " ".join(card.description.split()[:_HEAD])
+    chosen = [w.casefold() for w in _SUPERLATIVE.findall(head)]
+    return [asked.group().casefold()] if asked and chosen and not any(w in text.casefold() for w in chosen) else []
+
+
 class Chooser:
     """Compares messages with tools. Keeps what it has worked out about tools; nothing about conversations."""
 
@@ -103,7 +118,7 @@ class Chooser:
             for w, s, e in content
             if not self.covers(stems, w) or (s in numbers and not self._counts(card, w, reading.after(e, 1)))
         ]
-        uncovered = list(dict.fromkeys(left))
+        uncovered = list(dict.fromkeys([*left, *_narrower(reading.text, card)]))
         things = [f for f in reading.found if f.kind in ("entity", "quoted", "unknown")]
         return Fit(card, filling, similarity, uncovered, len(content) - len(left), injected, len(things))
 

@@ -226,6 +226,12 @@ class GroundedChatModel(BaseChatModel):
         names = [found.text for _, found in strange.filling.unknown] if strange is not None else []
         if composed is not None and _asks_itself(desk):
             words, names = list(composed.words) or words, []
+        known = [f.text.casefold() for f in reading.entities]
+        strange_words = [w for w in words if not any(w.casefold() in k for k in known)]
+        if known and not strange_words and not names:  # all is known; only nothing here tells what was asked
+            words = []
+        elif strange_words:
+            words = strange_words
         text = refusal(words, [f.card for f in nearest], desk.system.get("others", ()), names)
         return say(text, grounded=False, unanswered=True)
 

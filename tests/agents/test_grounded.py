@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from abi.agents.agent import AgentRuntime
+from abi.records.record import AgentSpecification, SparqlQuery
+
+from .conftest import SmallServices
 
 BASE = "https://example.org/small/"
 
@@ -165,3 +168,26 @@ def test_without_an_embedder_words_decide(services, runtime: AgentRuntime) -> No
     services.embedder = Broken()
     (call,) = ask(runtime, "How many flights from BOI to SEA?")["tool_calls"]
     assert call["tool"] == "flights_between"
+
+
+def test_a_count_of_all_is_not_answered_by_a_tool_for_the_longest(
+    services: SmallServices, runtime: AgentRuntime
+) -> None:
+    longest = SparqlQuery(
+        name="busiest",
+        description="The busiest airports, by the number of their flights.",
+        query="SELECT ?airport ?flights WHERE { ?r fl:from ?airport ; fl:flights ?flights } ORDER BY DESC(?flights)",
+    )
+    services.put(longest)
+    services.put(AgentSpecification(name="counter", description="Counts.", tools=["busiest"]))
+    counter = runtime.agent("counter")
+    turn = counter.invoke("How many airports are there?", "a")
+    assert (turn.grounded, turn.tool_calls) == (False, [])
+    assert '"how many"' in turn.answer
+    assert counter.invoke("Which are the busiest airports?", "b").tool_calls[0]["tool"] == "busiest"
+
+
+def test_a_refusal_names_no_word_that_the_graph_knows(runtime: AgentRuntime) -> None:
+    answer = runtime.agent("route_finder").invoke("What is the weather in Boise?", "t").answer.split("\n")[0]
+    assert '"weather"' in answer
+    assert "Boise" not in answer
