@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from abi.errors import AbiError
-from abi.mcp.consent import agreed, can_ask
+from abi.mcp.consent import agreed, can_ask, visible
 from abi.mcp.offer import Offer, OfferedTool
 from abi.mcp.routes import Caller, Refused, Reply, Routes, document, opened
 
@@ -24,8 +24,6 @@ __all__ = ["Calls"]
 
 _RESULTS = "application/sparql-results+json, text/turtle;q=0.9"
 _TOLD = {"tool_usage": "calls a tool", "call_model": "asks a model", "agent_routing": "chooses an agent"}
-_SHOWN = 2_000
-"""Characters of a change that a person is shown."""
 
 
 class Calls:
@@ -62,8 +60,8 @@ class Calls:
         arguments: dict[str, Any],
     ) -> CallToolResult | InputRequiredResult:
         if tool.writes:
-            shown = json.dumps(arguments, ensure_ascii=False)[:_SHOWN]
-            question = f"Call the tool {tool.target!r}, which changes something, with {shown}?"
+            shown = json.dumps(arguments, ensure_ascii=False)
+            question = f"Call the tool {tool.target!r}, which changes something? It is given:\n\n{shown}"
             stopped = await _stopped(context, params, caller, question)
             if stopped is not None:
                 return stopped
@@ -97,7 +95,7 @@ class Calls:
         if "approval" not in needs or not write:
             return _done(told, told["answer"])
         state = json.dumps({k: told[k] for k in ("thread_id", "answer", "needs")}, sort_keys=True)
-        decision = await agreed(context, params, told["answer"][:_SHOWN], state)
+        decision = await agreed(context, params, visible(told["answer"]), state)
         if not isinstance(decision, bool):
             return decision
         decided = await self._turn(context, caller, path, {"thread_id": told["thread_id"], "approve": decision})
@@ -172,7 +170,7 @@ class Calls:
             return _failed("argument", "The argument `update` is missing.", "It is a SPARQL update.")
         tried = await document(self._routes, caller, "POST", "/change", {"update": update, "dry_run": True})
         counts = f"{_count(tried['added'])} triples added, {_count(tried['removed'])} removed"
-        stopped = await _stopped(context, params, caller, f"Change the graph ({counts})?\n\n{update[:_SHOWN]}")
+        stopped = await _stopped(context, params, caller, f"Change the graph ({counts})?\n\n{update}")
         if stopped is not None:
             return stopped
         done = await document(self._routes, caller, "POST", "/change", {"update": update})
@@ -193,7 +191,7 @@ async def _stopped(
             "denied", "This changes something, and this client cannot ask a person first.", "Use `abi` for it."
         )
     state = hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
-    decision = await agreed(context, params, question, state)
+    decision = await agreed(context, params, visible(question), state)
     if decision is True:
         return None
     if decision is False:

@@ -6,13 +6,17 @@ client calls again with the answer. A client that can do neither changes nothing
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
     from mcp_types import CallToolRequestParams, InputRequiredResult
 
-__all__ = ["agreed", "can_ask"]
+__all__ = ["agreed", "can_ask", "visible"]
+
+_LONGEST = 4_000
+"""Characters that a person is shown."""
 
 _ANSWER = "approval"
 _FORM = {
@@ -27,6 +31,16 @@ def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     capabilities = context.session.client_capabilities
     asking = capabilities.elicitation if capabilities is not None else None
     return asking is not None and (asking.form is not None or asking.url is None)
+
+
+def visible(text: str) -> str:
+    """Text as a person can judge it: nothing in it that turns or hides other signs, and told where it goes on."""
+    plain = "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") else f"\\u{ord(c):04X}" for c in text
+    )
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[:_LONGEST]}\n\n[{len(plain) - _LONGEST:,} more characters are not shown]"
 
 
 async def agreed(
