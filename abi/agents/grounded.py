@@ -278,7 +278,7 @@ class GroundedChatModel(BaseChatModel):
                 unclear = next((f for f in faults if f.get("candidates")), None)
                 if card is not None and unclear is not None:
                     return ask_between(card, unclear, made.get(message.tool_call_id, {}), request)
-                parts.append(text_of(message))
+                parts.append(("Nothing was written. " if message.name == PROPOSE_TURTLE else "") + text_of(message))
                 grounded = False
                 continue
             if message.name == PROPOSE_TURTLE:

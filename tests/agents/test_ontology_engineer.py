@@ -160,6 +160,12 @@ def test_offline_a_description_becomes_a_proposal(desk: Desk) -> None:
     }
 
 
+def test_offline_a_no_writes_nothing(desk: Desk) -> None:
+    desk.say(HANGAR)
+    assert desk.say("no").answer == "Nothing was written. The person did not approve the change."
+    assert desk.written() == set()
+
+
 def test_offline_several_sentences_and_a_property(desk: Desk) -> None:
     text = (
         'Add a class "flight deck" under site: where a crew works. A simulator is a kind of flight deck that stays on '
