@@ -40,6 +40,7 @@ class OpenedWorkspace:
         self.settings, self.setting_origins = Settings.load(self.root)
         self._lock = threading.RLock()
         self._write_lock = threading.RLock()
+        self._writer: int | None = None
         self._held: OxigraphStore | None = None
         self._store: OxigraphStore | None = None
         self._runnables: tuple[Any, dict[str, Record]] = (None, {})
@@ -102,16 +103,20 @@ class OpenedWorkspace:
     def _writing(self) -> Iterator[OxigraphStore]:
         """The graph for writing. Raises Denied for a read-only workspace, StoreLocked."""
         with self._write_lock:
-            if self.settings.store == "memory":
-                self._may_write()
-                yield self.store
-                return
-            store = self._held or self._open_to_write()
+            before, self._writer = self._writer, threading.get_ident()
             try:
-                yield store
+                if self.settings.store == "memory":
+                    self._may_write()
+                    yield self.store
+                    return
+                store = self._held or self._open_to_write()
+                try:
+                    yield store
+                finally:
+                    if store is not self._held:
+                        store.close()
             finally:
-                if store is not self._held:
-                    store.close()
+                self._writer = before
 
     def _open_to_write(self) -> OxigraphStore:
         from abi.graph.oxigraph import OxigraphStore
@@ -207,10 +212,15 @@ class OpenedWorkspace:
 
     @property
     def search_index(self) -> SearchIndex:
-        """The search index, brought up to the graph's version where another process has moved it."""
+        """The search index, brought up to the graph's version where another process has moved it.
+
+        What a thread of this process is writing is not there yet: that thread knows what it changes, and all would be
+        read again without that.
+        """
         store = self.store
         with self._lock:
-            if self._index.version != store.version():
+            written = self._writer not in (None, threading.get_ident())
+            if self._index.version != store.version() and not written:
                 self._follow(store, (), -1)
         return self._index
 

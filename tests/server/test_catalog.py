@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import httpx
+import pyoxigraph as ox
 import pytest
+
+from abi.graph.change import Change
 
 from .conftest import BASE, Served
 
@@ -94,3 +99,31 @@ def test_what_is_not_there(reader: httpx.Client) -> None:
             answer = reader.get(path, headers={"Accept": accept})
             assert answer.status_code in (status, 400) and answer.json()["error"]["code"], answer.text
     assert reader.get("/id/apple", headers={"Accept": "image/png"}).status_code == 406
+
+
+def test_a_search_does_not_read_all_again_for_what_is_being_written(grocery: Served) -> None:
+    """Between a change and the search index's following it, a search meets the index as it was."""
+    workspace = grocery.workspace
+    assert workspace.find("tools", "fruit").hits
+    before = workspace.search_version
+    committed, searched = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with workspace._writing() as store:
+            quad = ox.Quad(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), ox.Literal(1), ox.NamedNode("urn:other"))
+            workspace._gate(store).write(Change(add=[quad]))
+            committed.set()
+            searched.wait(60)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert committed.wait(60)
+    try:
+        assert workspace.find("tools", "fruit").hits
+        assert workspace.search_version == before < workspace.version()
+    finally:
+        searched.set()
+        writer.join()
+    # a change that nobody followed is caught up with
+    assert workspace.find("tools", "fruit").hits
+    assert workspace.search_version == workspace.version()
