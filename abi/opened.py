@@ -219,8 +219,8 @@ class OpenedWorkspace:
         """
         store = self.store
         with self._lock:
-            written = self._writer not in (None, threading.get_ident())
-            if self._index.version != store.version() and not written:
+            # In this order: whoever has moved the graph since cannot have been done before this lock is let go of.
+            if self._index.version != store.version() and self._writer in (None, threading.get_ident()):
                 self._follow(store, (), -1)
         return self._index
 
