@@ -78,6 +78,7 @@ class McpServer:
             version=__version__,
             title=f"{name} (abi)",
             instructions=_ABOUT,
+            get_tool_input_schema=_no_headers,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_prompts=self._list_prompts,
@@ -175,6 +176,10 @@ class McpServer:
     ) -> types.ReadResourceResult:
         with _told():
             return await self._resources.read(self._caller_of(context), str(params.uri))
+
+
+def _no_headers(name: str) -> None:
+    """No tool takes an argument from a header. Without this the SDK lists all tools before each call to see that."""
 
 
 @contextlib.contextmanager
