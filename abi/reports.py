@@ -77,6 +77,7 @@ class StatusReport:
     search_index: str
     """`sound`, or what is wrong with its file."""
     trusted: bool
+    calibration: str
 
     def document(self) -> dict[str, Any]:
         return {
@@ -90,6 +91,7 @@ class StatusReport:
             "search_version": self.search_version,
             "search_index": self.search_index,
             "trusted": self.trusted,
+            "calibration": self.calibration,
         }
 
 
@@ -212,4 +214,21 @@ def status(workspace: Workspace) -> StatusReport:
         search_version=-1 if faults else workspace.search_version,
         search_index=f"damaged: {faults[0]}; `abi doctor` makes it anew" if faults else "sound",
         trusted=is_trusted(workspace.root),
+        calibration=_calibration(workspace),
     )
+
+
+def _calibration(workspace: Workspace) -> str:
+    """What the scores of intents are read by, and which agents' learned heads no longer fit their intents."""
+    from abi.agents.calibrate import stale_heads
+    from abi.agents.scale import Calibration
+
+    if workspace.settings.calibration == "raw":
+        return "raw"
+    report = Calibration(workspace.root / ".abi" / "calibration").report()
+    if report is None:
+        return "as it comes with abi; abi calibrate fits it to this workspace"
+    heads = [name for name, agent in report["agents"].items() if agent["method"] == "head"]
+    said = f"fitted to this workspace; heads: {', '.join(heads) or 'none'}"
+    stale = stale_heads(workspace._services, report) if heads else []
+    return f"{said}; out of date: {', '.join(stale)} (run abi calibrate)" if stale else said

@@ -34,6 +34,8 @@ FOLDS = 4
 LEAST = 60
 """Held-out messages that a curve of likeness needs to be fitted; with fewer the one that comes with abi is better."""
 THRESHOLDS = {"threshold": 0.85, "threshold_neighbor": 0.05, "direct_intent_score": 0.90}
+STRANGE = 20
+"""Messages out of scope without which that curve is not fitted: nothing else says what is to be refused."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -157,6 +159,21 @@ def calibrate(
     return calibrate_agents(agents, services.embedder, calibration, foreign, progress)
 
 
+def stale_heads(services: Services, report: dict[str, Any]) -> list[str]:
+    """Agents whose intents are no longer those that their head was fitted to, or that are gone."""
+    from abi.agents.definition import Definitions
+
+    definitions = Definitions(services, services.version())
+    stale = []
+    for name, agent in report["agents"].items():
+        if agent["method"] == "head":
+            there = definitions.find(name) is not None
+            key = example_key(services.embedder.name, _examples(definitions.agent(name))) if there else ""
+            if key != agent["key"]:
+                stale.append(name)
+    return stale
+
+
 def calibrate_dataset(
     path: Path, embedder: Embedder, calibration: Calibration, progress: Progress | None = None
 ) -> CalibrationReport:
@@ -196,15 +213,18 @@ def calibrate_agents(
 ) -> CalibrationReport:
     """Fit a head for each agent whose intents have enough examples, and one curve for all others; store them.
 
-    `foreign`: messages that no agent is there for. What is said to other agents is foreign to each as well. What is
-    reported is measured by curves that were fitted without the messages that they are measured on.
+    `foreign`: messages that no agent is there for. To an agent that gets a head and has no sub-agents, what is said to
+    other such agents is foreign as well. What is reported is measured by curves that were fitted without the messages
+    that they are measured on.
     Raises UsageError where no target has two examples.
     """
     import numpy as np
 
     started = time.perf_counter()
     vectors = _Vectors(embedder, progress)
-    every = {d.name: _examples(d) for d in definitions}
+    known = list(definitions)
+    every = {d.name: _examples(d) for d in known}
+    above = {d.name for d in known if d.agents}
     said = {name: {p for phrases in examples for p in phrases} for name, examples in every.items()}
     heads: dict[str, tuple[Head, Curve]] = {}
     pooled: list[tuple[str, Asked]] = []
@@ -214,8 +234,12 @@ def calibrate_agents(
         if len(examples) < 2:
             continue
         own = said[name]
-        others = sorted({p for other, phrases in said.items() if other != name for p in phrases} - own)
-        asked = _held_out(examples, vectors, [*foreign, *others[:2000]], progress)
+        strange = list(foreign)
+        if name not in above and _enough(examples):  # what is said to its sub-agents is not foreign to a supervisor
+            strange += sorted(
+                {p for other, phrases in said.items() if other not in {name, *above} for p in phrases} - own
+            )
+        asked = _held_out(examples, vectors, strange[:2000], progress)
         key = example_key(embedder.name, examples)
         agents[name] = {"targets": len(examples), "examples": len(own), "key": key, "method": "shipped"}
         if calibration.raw:
@@ -242,7 +266,7 @@ def calibrate_agents(
     curves: dict[str, Curve] = {}
     if len(rest.score):
         scale = calibration.scale([["a"], ["b"]], vectors) if calibration.raw else None
-        if scale is None and int((~rest.foreign).sum()) >= LEAST:
+        if scale is None and int((~rest.foreign).sum()) >= LEAST and len(foreign) >= STRANGE:
             try:
                 curves[embedder.name] = rest.curve()
             except ValueError:
@@ -252,10 +276,10 @@ def calibrate_agents(
             for name, _ in pooled:
                 agents[name]["method"] = "fitted"
         else:
-            known = Calibration(raw=calibration.raw).scale([["a"], ["b"]], vectors)
-            measured.append(Measured(np.asarray(known.curve(rest.score)), rest.right, rest.foreign))
+            plain = Calibration(raw=calibration.raw).scale([["a"], ["b"]], vectors)
+            measured.append(Measured(np.asarray(plain.curve(rest.score)), rest.right, rest.foreign))
             for name, _ in pooled:
-                agents[name]["method"] = known.method
+                agents[name]["method"] = plain.method
     methods = {a["method"] for a in agents.values()}
     stored = calibration.folder is not None and not calibration.raw
     if stored:

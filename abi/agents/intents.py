@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentIntent", "Candidate", "Decision", "IntentIndex", "PhraseVectors", "Thresholds", "decide"]
 
-BEST = 30
+BEST = 12
 """Targets that a message is mapped to at most; the seed looks at ten phrases."""
 TRACED = 10
 """Candidates that a turn tells of: the best ones, matched or not."""
@@ -167,14 +167,18 @@ class IntentIndex:
             of_each = [scale.likeness.targets(n, v) for n, v in zip(near, asked, strict=True)]
             scores = of_each[0] if len(of_each) == 1 else np.maximum(*of_each)
         phrases = near[0] if len(near) == 1 else np.maximum(*near)
-        top = np.argpartition(-scores, BEST)[:BEST] if len(scores) > BEST else np.arange(len(scores))
-        similarity = dict(zip(top.tolist(), scale.curve(scores[top]).tolist(), strict=True))
-        if not scale.raw:  # what stands there word for word is meant, whatever a model makes of it
-            similarity.update((t, 1.0) for text in texts for t in self._exact.get(_plain(text), ()))
+        top = np.argpartition(scores, -BEST)[-BEST:] if len(scores) > BEST else np.arange(len(scores))
+        best = scores[top]
+        ranked = list(zip((-scale.curve(best)).tolist(), (-best).tolist(), top.tolist(), strict=True))
+        if not scale.raw and self._exact:  # what stands there word for word is meant, whatever a model makes of it
+            exact = {t for text in texts for t in self._exact.get(_plain(text), ())}
+            if exact:
+                ranked = [r for r in ranked if r[2] not in exact] + [(-1.0, -float(scores[t]), t) for t in exact]
+        ranked.sort()
         found = []
-        for target, value in sorted(similarity.items(), key=lambda pair: (-pair[1], -scores[pair[0]], pair[0])):
+        for value, _, target in ranked:
             phrase, intent = self._entries[scale.likeness.best_phrase(phrases, target)]
-            score = round(value, 4)
+            score = round(-value, 4) + 0.0
             found.append(Candidate(phrase, intent.name, intent.target, intent.type, score, intent.iri))
         return found
 

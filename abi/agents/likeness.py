@@ -63,6 +63,7 @@ class Likeness:
         self._common: NDArray[np.float32] | None = None
         if words and len(self._starts) > 2:
             self._common = COMMON * _commonness(self._vectors, owner)
+            self._kept = 1 + self._common
         if words:
             found: dict[str, list[int]] = {}
             sizes = np.ones(len(texts), dtype=np.float32)
@@ -88,7 +89,8 @@ class Likeness:
                 shared /= np.sqrt(self._sizes * len(own))
                 near += SHARED_WORDS * shared * (1 - near)
         if self._common is not None:
-            near -= self._common * (1 - near)
+            near *= self._kept  # the same as near - common * (1 - near)
+            near -= self._common
         return near
 
     def targets(self, phrases: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -104,6 +106,8 @@ class Likeness:
 
     def best_phrase(self, phrases: NDArray[np.float32], target: int) -> int:
         """The row of the phrase by which a target is nearest."""
+        if self._single:
+            return target
         start = int(self._starts[target])
         end = int(self._starts[target + 1]) if target + 1 < len(self._starts) else len(self._owner)
         return start + int(phrases[start:end].argmax())

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from zipfile import BadZipFile
 
 from abi.agents.head import Head
 from abi.agents.likeness import Likeness
@@ -141,10 +142,11 @@ class Calibration:
         import numpy as np
 
         try:
-            with np.load(self.folder / f"{key}.npz", allow_pickle=False) as kept:
+            path = self.folder / f"{key}.npz"
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 head = Head(kept["weights"], kept["centroids"], kept["rarity"])
                 return head, Curve(tuple((float(x), float(y)) for x, y in kept["knots"]))
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             _log.warning("A calibration of this workspace cannot be read (%s); run `abi calibrate`.", error)
             return None
 

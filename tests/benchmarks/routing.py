@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: one thread is measured
+
 import numpy as np
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "routing"
@@ -67,9 +69,9 @@ def quality(name: str, data: dict[str, Any], accepted: float, bound: float) -> b
     value = at(report["curve"], accepted)
     print(
         f"{name:10} {value:6.3f} bound {bound:5.2f} {'ok' if value >= bound else 'UNDER':5} correct and matched at "
-        f"{accepted:.2f} of out of scope; at 0.85: {report['correct_and_matched']:.3f}, {report['out_of_scope_accepted']:.3f} "
-        f"accepted, precision {report['precision']:.3f}, at 0.90 {report['precision_direct']:.3f}; top-1 "
-        f"{report['top1']:.3f}; {report['method']}; {cpu:.0f} s CPU",
+        f"{accepted:.2f} of out of scope; at 0.85: {report['correct_and_matched']:.3f}, "
+        f"{report['out_of_scope_accepted']:.3f} accepted, precision {report['precision']:.3f}; "
+        f"at 0.90 {report['precision_direct']:.3f}; top-1 {report['top1']:.3f}; {report['method']}; {cpu:.0f} s CPU",
         flush=True,
     )
     return value >= bound
