@@ -59,6 +59,9 @@ DOCUMENTS: dict[str, list[tuple[list[str], set[str], int]]] = {
         (["INSERT DATA { GRAPH <urn:g> { <urn:b> rdfs:label 'b' } }", "--dry-run"], {"added", "removed"}, 0),
     ],
     "vectors": [(["build"], {"built"}, 0)],
+    "calibrate": [
+        ([], {"top1", "correct_and_matched", "out_of_scope_accepted", "thresholds", "curve", "agents", "stored"}, 0),
+    ],
     "intents": [(["derive"], {"intents", "tools", "graph"}, 0)],
     "load": [(["FILE.ttl", "--graph", "urn:loaded"], {"graph", "triples", "findings"}, 0)],
     "export": [
