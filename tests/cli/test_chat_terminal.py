@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from agents.openai_server import OpenAIServer, drips, says
+from agents.openai_server import OpenAIServer, Step, drips, says
 
 
 class Terminal:
@@ -52,8 +53,16 @@ class Terminal:
         return code
 
 
+def tells(body: dict[str, Any]) -> Step:
+    """Slowly a long story; to all else one line. Intents it keeps as they are: how a message is routed is not asked."""
+    if any(t["function"]["name"] == "FilterIntents" for t in body.get("tools", ())):
+        return says("none of my business")
+    asked = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
+    return drips("alpha beta gamma " * 100, 0.05) if "story" in asked else says("Still here, on one line.")
+
+
 def test_words_come_as_they_are_written_and_ctrl_c_ends_the_turn_only(workspace: Path) -> None:
-    with OpenAIServer([drips("alpha beta gamma " * 100, 0.05), says("Still here, on one line.")]) as server:
+    with OpenAIServer(tells) as server:
         with (workspace / "abi.yaml").open("a") as settings:
             settings.write(f"models:\n  slow: {{model: 'openai:m', base_url: '{server.url}'}}\n")
         terminal = Terminal("-C", workspace, "chat", "guide", "--model", "slow", env={})
