@@ -507,7 +507,7 @@ class Workspace(OpenedWorkspace):
         if traces and self.settings.store == "memory":
             return self.traces.query(text)
         worker = self._traces_worker() if traces else self.pool
-        given = {
+        given: dict[str, Any] = {
             "seconds": self.settings.query_seconds,
             "rows": self.settings.query_rows,
             "bytes": self.settings.query_result_bytes,
