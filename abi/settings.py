@@ -118,6 +118,9 @@ class Settings(BaseModel):
     python_seconds: float = Field(
         default=60.0, gt=0, description="Time limit of one call of a Python tool, after which its process is ended."
     )
+    python_bytes: int = Field(
+        default=10 * 1024 * 1024, gt=0, le=2**30, description="Largest result of a Python tool, written as JSON."
+    )
     durability: Literal["exit", "async", "sync"] = Field(
         default="exit",
         description="When conversations are saved: at a turn's end, or with each of its steps, beside or before it.",

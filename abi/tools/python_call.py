@@ -25,6 +25,8 @@ __all__ = ["Job", "call"]
 
 _MAX_ITEMS = 10_000
 """Items that are taken from a generator at most."""
+_MAX_SAID = 2_000
+"""Characters of an exception's own message that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,10 @@ def _failed(job: Job, error: BaseException, path: Path, what: str) -> ToolFailed
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == str(path) else None
     line = line or (lines[-1] if lines else None)
     where = f"{job.path}:{line}" if line else job.path
-    message = f"The tool {job.name} {what} at {where}: {type(error).__name__}: {error}".rstrip(": ")
+    said = str(error)
+    if len(said) > _MAX_SAID:
+        said = f"{said[:_MAX_SAID]}..."
+    message = f"The tool {job.name} {what} at {where}: {type(error).__name__}: {said}".rstrip(": ")
     hint = ""
     if isinstance(error, ImportError):
         beside_it = error.name is not None and path.with_name(f"{error.name.partition('.')[0]}.py").exists()

@@ -7,6 +7,7 @@ in the middle of any call, with all that it has started.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import queue
 import signal
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from abi import errors
-from abi.errors import AbiError
+from abi.errors import AbiError, ToolFailed
 from abi.graph.rows import Rows, Term
 from abi.graph.worker_process import receive, send
 from abi.tools.graph import IRI, Graph
@@ -49,7 +50,7 @@ class _Parent:
         reply = self.messages.get()
         if "error" in reply:
             told = reply["error"]
-            kind = getattr(errors, told["class"], errors.ToolFailed)
+            kind = getattr(errors, told["class"], ToolFailed)
             error: AbiError = kind.__new__(kind)
             AbiError.__init__(error, told["message"], hint=told["hint"])
             if isinstance(error, errors.Invalid):
@@ -101,7 +102,9 @@ def _reply(message: Mapping[str, Any], graph: Graph) -> dict[str, Any]:
     arguments = {k: IRI(v) if k in message["iris"] else v for k, v in message["arguments"].items()}
     data = message["data"].encode("latin-1")
     try:
-        return {"result": call(job, arguments, root=Path(message["root"]), data=data, graph=graph)}
+        result = call(job, arguments, root=Path(message["root"]), data=data, graph=graph)
+        _measure(result, message["size"], job)
+        return {"result": result}
     except AbiError as error:
         told: dict[str, Any] = {
             "class": type(error).__name__,
@@ -113,3 +116,16 @@ def _reply(message: Mapping[str, Any], graph: Graph) -> dict[str, Any]:
         if error.__cause__ is not None:
             told["trace"] = "".join(traceback.format_exception(error.__cause__))
         return {"error": told}
+
+
+def _measure(result: Any, limit: int | None, job: Job) -> None:
+    """Raises ToolFailed where a result is too large to be handed on: whoever called may be a server."""
+    if limit is None:
+        return
+    size = len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+    if size > limit:
+        raise ToolFailed(
+            f"The tool {job.name} gave back {size:,} bytes, more than the {limit:,} that python_bytes allows.",
+            hint="Give back less of it, or raise python_bytes.",
+            details={"tool": job.name, "path": job.path, "bytes": size},
+        )

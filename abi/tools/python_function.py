@@ -24,7 +24,7 @@ def run(record: PythonFunction, raw_arguments: Mapping[str, Any], context: RunCo
     """Check the arguments, call the function, and give its result also as rows, so that an agent can answer from it.
 
     Raises Untrusted, ArgumentError with all faults of the arguments, ToolFailed with the line where it failed, or where
-    it took too long and was ended, and what a query that it asks can raise.
+    it took too long and was ended or gave back too much, and what a query that it asks can raise.
     """
     if not context.trusted:
         raise _untrusted(record)
@@ -32,7 +32,8 @@ def run(record: PythonFunction, raw_arguments: Mapping[str, Any], context: RunCo
     iris = {p.name for p in record.parameters if p.value_class is not None}
     given = {name: IRI(value) if name in iris else value for name, value in arguments.items()}
     ask = asking(context.query, context.settings)
-    result = call_apart(job_of(record, context.root), given, ask=ask, seconds=context.settings.python_seconds)
+    seconds, size = context.settings.python_seconds, context.settings.python_bytes
+    result = call_apart(job_of(record, context.root), given, ask=ask, seconds=seconds, size=size)
     rows = rows_of(result)
     citations = cited(context, terms.values(), rows)
     answer = None

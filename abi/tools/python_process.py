@@ -84,7 +84,9 @@ class PythonProcess:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def call(self, job: PythonJob, arguments: Mapping[str, Any], *, ask: Ask | None, seconds: float) -> Any:
+    def call(
+        self, job: PythonJob, arguments: Mapping[str, Any], *, ask: Ask | None, seconds: float, size: int | None
+    ) -> Any:
         """What the function gives back, as JSON. The process is gone after whatever this raises, unless it is an error
         that the process itself has told."""
         from pydantic_core import to_jsonable_python
@@ -99,6 +101,7 @@ class PythonProcess:
                     "job": {"name": job.name, "path": job.path, "function": job.function, "optional": job.optional},
                     "data": job.data.decode("latin-1"),
                     "arguments": to_jsonable_python(dict(arguments)),
+                    "size": size,
                     "iris": [name for name, value in arguments.items() if isinstance(value, IRI)],
                 },
                 job,
@@ -191,15 +194,18 @@ def _folder() -> str | None:
         return None
 
 
-def call_apart(job: PythonJob, arguments: Mapping[str, Any], *, ask: Ask | None = None, seconds: float) -> Any:
+def call_apart(
+    job: PythonJob, arguments: Mapping[str, Any], *, ask: Ask | None = None, seconds: float, size: int | None = None
+) -> Any:
     """What the function gives back, as JSON values; `ask` answers what it asks of the graph.
 
-    Raises ArgumentError and ToolFailed, which tells the line where it failed or that it was ended after `seconds`, and
-    what `ask` raises. After a tool that was ended the next call starts a new process.
+    Raises ArgumentError; ToolFailed, which tells the line where it failed, that it was ended after `seconds`, or that
+    its result is larger than `size` bytes; and what `ask` raises. After a tool that was ended the next call starts a
+    new process.
     """
     process = _pool.take(job.root)
     try:
-        return process.call(job, arguments, ask=ask, seconds=seconds)
+        return process.call(job, arguments, ask=ask, seconds=seconds, size=size)
     finally:
         _pool.give_back(process)
 

@@ -505,3 +505,40 @@ def test_a_process_ends_with_the_one_that_started_it(workspace: Workspace) -> No
         time.sleep(0.3)
         parent.kill()
     assert gone(pid)
+
+
+MUCH = """\
+from abi import tool
+
+
+@tool
+def letters(count: int) -> str:
+    "Letters."
+    return "\u00e4" * count
+
+
+@tool
+def complain(count: int) -> str:
+    "Complains at length."
+    raise ValueError("x" * count)
+"""
+
+
+def test_a_result_that_is_too_large_is_refused_and_the_process_stays(workspace: Workspace, context: RunContext) -> None:
+    workspace.write("t.py", MUCH)
+    here = replace(
+        context, root=workspace.root, trusted=True, settings=context.settings.model_copy(update={"python_bytes": 1000})
+    )
+    letters = workspace.tools()["letters"]
+    assert run(letters, {"count": 499}, here).result == "\u00e4" * 499  # two bytes each, and the quotes
+    with pytest.raises(ToolFailed, match=r"letters gave back 1,002 bytes, more than the 1,000 that") as told:
+        run(letters, {"count": 500}, here)
+    assert told.value.details == {"tool": "letters", "path": "t.py", "bytes": 1002}
+    assert "raise python_bytes" in told.value.hint
+    assert run(letters, {"count": 1}, here).result == "\u00e4"
+
+
+def test_of_a_long_exception_only_the_beginning_is_told(workspace: Workspace) -> None:
+    workspace.write("t.py", MUCH)
+    with pytest.raises(ToolFailed, match=r"ValueError: x{2000}\.\.\.$"):
+        workspace.call("complain", count=1_000_000)
