@@ -36,7 +36,7 @@ def find(
     name: Annotated[str | None, typer.Option("--name", metavar="N", help="The record of exactly this name.")] = None,
     annotations: Annotated[
         str | None,
-        typer.Option("--annotations", metavar="P", help="A predicate: key = \"value\" AND NOT other = "x"."),
+        typer.Option("--annotations", metavar="P", help='A predicate: key = "value" AND NOT other = "x".'),
     ] = None,
     where: Annotated[
         str | None,
