@@ -122,6 +122,9 @@ def parse_text(
         if reader is not None:
             prefixes = reader.prefixes
         parsed.prefixes = {p: n for p, n in prefixes.items() if not n.startswith(_BASE)}
+        if row.name == "rdfxml" and (fault_or_none := _cut_off(text, path)) is not None:
+            parsed.findings.append(fault_or_none)
+            parsed.quads = []
     except SyntaxError as error:
         parsed.quads = []
         parsed.findings.append(_syntax(error, path, row))
@@ -226,6 +229,14 @@ def _xml_step(match: re.Match[str]) -> tuple[int, int]:
         return -1, match.start()
     opens = word[1] not in "!?" and not word.endswith("/>")
     return (1 if opens else 0), match.start()
+
+
+def _cut_off(text: str, path: str) -> Finding | None:
+    """The parser takes a file that ends within its elements for a whole one."""
+    if sum(step for step, _ in map(_xml_step, _XML.finditer(text))) <= 0:
+        return None
+    line = text.count("\n", 0, len(text.rstrip())) + 1
+    return Finding(path, line, "", "error", "rdf-syntax", "the file ends before its elements are closed", _MEND)
 
 
 def _too_deep(text: str, path: str, steps: Iterable[tuple[int, int]]) -> Finding | None:

@@ -65,6 +65,8 @@ def test_prefixes_and_graphs_are_kept() -> None:
         ("jsonld", '{"@context": "http://e/c", "@id": "http://e/a"}', "rdf-remote-context", 0),
         ("jsonld", "{\n\n!", "rdf-syntax", 3),
         ("rdfxml", XML + "<e:a", "rdf-syntax", 0),
+        ("rdfxml", XML + "\n", "rdf-syntax", 1),
+        ("rdfxml", XML + '\n<rdf:Description rdf:about="http://e/a"><e:p>x</e:p>', "rdf-syntax", 2),
         ("rdfxml", '<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a "b">]>' + XML + "</rdf:RDF>", "rdf-entities", 2),
         ("rdfxml", '<!DocType x [<!ENTITY a "b">]>' + XML + "</rdf:RDF>", "rdf-entities", 1),
         ("turtle", "@prefix e: <http://e/> . e:a e:b <<( e:a e:b e:c )>> .", "rdf-triple-term", 0),
