@@ -12,7 +12,7 @@ from email.parser import BytesParser
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -78,7 +78,7 @@ class Loaded(BaseModel):
 
 
 @router.post("/check", summary="Check the files", responses={200: {"model": Checked}})
-async def check(request: Request, chosen: Chosen) -> Response:
+async def check(request: Request, chosen: Annotated[Chosen, Body(default_factory=Chosen)]) -> Response:
     """Reads and validates the workspace's files; writes nothing. All faults of all files."""
     service = service_of(request)
     paths = _inside(service.workspace.root, chosen.paths)
@@ -86,7 +86,7 @@ async def check(request: Request, chosen: Chosen) -> Response:
 
 
 @router.post("/index", summary="Index the files", responses={200: {"model": Indexed}})
-async def index(request: Request, wanted: Indexing) -> Response:
+async def index(request: Request, wanted: Annotated[Indexing, Body(default_factory=Indexing)]) -> Response:
     """Brings the graph up to date with the workspace's files; where any has a fault nothing is written. For writers."""
     require(request, "writer")
     service = service_of(request)

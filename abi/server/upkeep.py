@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -102,7 +102,7 @@ async def status(request: Request) -> Response:
 
 
 @router.post("/intents/derive", summary="Derive intents and tools")
-async def derive(request: Request, wanted: Deriving) -> dict[str, Any]:
+async def derive(request: Request, wanted: Annotated[Deriving, Body(default_factory=Deriving)]) -> dict[str, Any]:
     """From what the graph holds, into a graph of their own. For writers."""
     require(request, "writer")
     service = service_of(request)
@@ -112,7 +112,7 @@ async def derive(request: Request, wanted: Deriving) -> dict[str, Any]:
 
 
 @router.post("/vectors/build", summary="Fill vectors")
-async def vectors(request: Request, wanted: Filling) -> dict[str, Any]:
+async def vectors(request: Request, wanted: Annotated[Filling, Body(default_factory=Filling)]) -> dict[str, Any]:
     """The vectors that semantic searches look through. For writers."""
     require(request, "writer")
     service = service_of(request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -60,7 +60,7 @@ async def versions(request: Request, limit: Limit = 100, offset: Offset = 0) -> 
 
 
 @router.post("/versions", summary="Publish", responses={200: {"model": VersionBrief}})
-async def publish(request: Request, wanted: Publishing) -> Response:
+async def publish(request: Request, wanted: Annotated[Publishing, Body(default_factory=Publishing)]) -> Response:
     """Writes what the graph holds as an immutable version. For writers."""
     require(request, "writer")
     service = service_of(request)

@@ -49,6 +49,14 @@ def test_files_are_checked_and_indexed(served: Served) -> None:
                 assert (refused.status_code, refused.json()["error"]["code"]) == (400, "usage"), refused.text
 
 
+def test_what_has_a_default_for_everything_needs_no_body(served: Served) -> None:
+    with served.client("writer") as writer:
+        for path in ("/check", "/index", "/versions", "/intents/derive", "/vectors/build"):
+            answer = writer.post(path)
+            assert answer.status_code in (200, 201), (path, answer.text)
+            assert writer.post(path, json={"unknown": 1}).status_code == 422, path
+
+
 def test_files_of_the_caller_are_loaded_all_or_none(served: Served) -> None:
     good = ("some/where/more.ttl", b"<urn:a> <urn:b> 1, 2 .")
     with served.client("writer") as writer:
