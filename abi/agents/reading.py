@@ -28,6 +28,7 @@ _WRITTEN = re.compile(
 )
 _SURE = 0.7
 _BEFORE_NAMES = frozenset("from to in into at near between and of via for about".split())
+_TALKING = frozenset({"i", "we", "you"})
 _SPELLED = {w: n for n, w in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)}
 _SPELLED |= {"fifteen": 15, "twenty": 20, "fifty": 50, "hundred": 100, "dozen": 12}
 
@@ -70,8 +71,14 @@ class Reading:
         return [
             (w, s, e)
             for w, s, e in self.words
-            if w.casefold() not in GENERIC and not any(a <= s and e <= b for a, b in spans)
+            if (w.casefold() not in GENERIC or self._foretells(w, s, e))
+            and not any(a <= s and e <= b for a, b in spans)
         ]
+
+    def _foretells(self, word: str, start: int, end: int) -> bool:
+        """Whether the word asks for what is to come: `will`, said of a thing and not of who talks or is talked to."""
+        beside = {*self.before(start, 1), *self.after(end, 1)}
+        return word.casefold() == "will" and not beside & _TALKING
 
     def before(self, position: int, count: int = 3) -> list[str]:
         """The words before a position, nearest first, in lower case."""

@@ -10,15 +10,15 @@ __all__ = ["GENERIC", "content_stems", "split_name", "stem", "tokens"]
 
 GENERIC = frozenset(
     """
-    a about again all also am among an and any anyone anything are around as ask at available away be because
+    a about all also am among an and any anyone anything are around as ask at available away be because
     been being between both but by can could did do does doing done either else ever exactly few find for from
     further get give given gives go goes going got had hand has have having hello help her here hers hi him his
     how i if in into is it its itself just kindly know known let like list look looking lot made make many may
-    maybe me mean might more most much must my need next now of off ok okay on one ones or other our out own per
+    maybe me mean might more most much must my need now of off ok okay on one ones or other our out own per
     please possible question regarding same say see shall she should show so some somebody someone something
     such sure take tell thank thanks that the their them then there these they thing things this those through
     to today together too try up upon us use using very via want wants was we well went were what whats when
-    where which while who whom whose why will wish with within would wonder yes yet you your called named exist
+    where which while who whom whose will wish with within would wonder yes yet you your called named exist
     exists existing hold holds contain contains everything altogether total overall currently lists displayed
     display name names info information detail details data graph count number numbers amount come comes coming
     reach reached reachable different various actually really quickly simply respectively
@@ -26,8 +26,9 @@ GENERIC = frozenset(
 )
 """Words of any question. They do not tell what is asked for; a tool need not speak of them.
 
-Words that turn a question around or bound it (`not`, `without`, `every`, `than`, `before`) are none of them: a tool
-that does not speak of those would answer another question.
+Words that turn a question around or bound it (`not`, `without`, `every`, `than`, `before`) are none of them, nor those
+that ask for a reason or for what is to come (`why`, `next`, `again`): a tool that does not speak of those would answer
+another question.
 """
 
 _FAMILIES = """

@@ -147,3 +147,17 @@ def test_any_text_can_be_read(text: str) -> None:
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
     for name, datatype in (("limit", "integer"), ("x", "string"), ("x", "date"), ("x", "anyURI"), ("x", "double")):
         value(text, name=name, datatype=XSD + datatype)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("When will it fly?", ["will", "fly"]),
+        ("Will you list them?", []),
+        ("I will fly", ["fly"]),
+        ("What will we list next?", ["next"]),
+        ("Why is it there?", ["Why"]),
+    ],
+)
+def test_words_that_ask_for_a_reason_or_for_what_is_to_come_tell_what_is_asked(text: str, expected: list[str]) -> None:
+    assert [w for w, _, _ in reading(text).content()] == expected
