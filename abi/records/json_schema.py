@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +12,7 @@ from abi.records.header import Header, type_name
 
 __all__ = ["read_schema", "schema_faults"]
 
+_MAX_DEPTH = 64
 _EXAMPLE = '{"type": "object", "properties": {"NAME": {"type": "string"}}}'
 
 
@@ -59,12 +62,56 @@ def schema_faults(text: str) -> tuple[tuple[str, str], ...]:
 
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA)
     places: dict[str, str] = {}
-    for error in validator.iter_errors(json.loads(text)):
+    schema = json.loads(text)
+    if _is_deep(schema):
+        return (("", f"it is nested more than {_MAX_DEPTH} deep"),)
+    for error in validator.iter_errors(schema):
         # Of the branches of an anyOf, what is nearest to right is told.
         nearest = best_match([error]) or error
         path = ".".join(str(part) for part in nearest.absolute_path)
         places.setdefault(path, f"{_brief(nearest.message)}")
+    for path, pattern in () if places else _patterns(schema, ""):
+        if (why := _no_pattern(pattern)) is not None:
+            places.setdefault(path, f"{_brief(repr(pattern))} is no regular expression: {_brief(why)}")
     return tuple(sorted(places.items()))
+
+
+def _is_deep(schema: Any) -> bool:
+    """All that reads a schema follows it down by recursion."""
+    level: list[Any] = [schema]
+    for _ in range(_MAX_DEPTH):
+        level = [v for one in level for v in (one.values() if isinstance(one, dict) else one)]
+        level = [value for value in level if isinstance(value, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _patterns(schema: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Each regular expression of a schema, with its dotted path. Values of instances are no schemas."""
+    parts = enumerate(schema) if isinstance(schema, list) else schema.items() if isinstance(schema, dict) else ()
+    for key, value in parts:
+        at = f"{path}.{key}" if path else str(key)
+        if key == "pattern" and isinstance(value, str):
+            yield at, value
+        elif key == "patternProperties" and isinstance(value, dict):
+            yield from ((at, pattern) for pattern in value)
+        if key not in ("const", "default", "enum", "examples"):
+            yield from _patterns(value, at)
+
+
+def _no_pattern(pattern: str) -> str | None:
+    """Why neither of the engines by which arguments are checked takes a pattern; None where one does."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+        try:
+            SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+        except SchemaError:
+            return str(error) or type(error).__name__
+    return None
 
 
 def _brief(message: str) -> str:

@@ -52,7 +52,7 @@ def _parse(document: Document, result: ReadResult) -> ast.Module | None:
         message = f"This is no Python {version}: {error.msg} (column {error.offset or 1})."
         result.fault(error.lineno or 1, "", "python-syntax", message, "Correct this line, or the one before it.")
     except (ValueError, RecursionError, MemoryError) as error:
-        message = f"This is no Python {version} that can be read: {error or type(error).__name__}."
+        message = f"This is no Python {version} that can be read: {str(error) or type(error).__name__}."
         result.fault(1, "", "python-syntax", message, "Make its expressions simpler.")
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -192,7 +193,10 @@ class _Scanner:
             self._load_ignores(relative, ignores)
         for entry in self._visible(entries, relative):
             path = f"{relative}/{entry.name}" if relative else entry.name
-            is_folder = entry.is_dir(follow_symlinks=True)
+            try:
+                is_folder = entry.is_dir(follow_symlinks=True)
+            except OSError:  # links in a circle: as a file it is told to lead nowhere
+                is_folder = False
             if self._ignored(path, is_folder, ignores):
                 continue
             if not is_folder:
@@ -234,6 +238,11 @@ class _Scanner:
             message = f"A {suffix} file names its graphs itself; a source file is one graph."
             self.say(path, "warning", "file-quads", message, f"Load it with `abi load {path}`, or save it as Turtle.")
         if suffix not in RDF_SUFFIXES | _RECORD_SUFFIXES:
+            return
+        if any(unicodedata.category(character) == "Cc" for character in path):
+            readable = "".join(ascii(c)[1:-1] if unicodedata.category(c) == "Cc" else c for c in path)
+            message = "The name of the file holds a control character."
+            self.say(readable.encode("utf-8", "replace").decode(), "error", "path-control", message, "Rename it.")
             return
         if absolute.is_symlink() and self._outside(absolute, path):
             return

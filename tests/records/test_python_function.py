@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 import sys
 
@@ -377,3 +378,9 @@ def test_any_text_is_read_or_a_finding(read: Read, text: str) -> None:
     head = "from abi import tool\nfrom typing import *\n@tool\ndef f(a: "
     result = read((head + text + "): 'x'\n").encode("utf-8", "replace"), "t.py")
     assert result.records or result.findings
+
+
+def test_what_python_cannot_read_is_told_by_its_kind(read: Read) -> None:
+    result = read("from abi import tool\n@tool\ndef f(x=" + "-" * 20_000 + '1):\n    "x"\n', "t.py")
+    (finding,) = result.findings
+    assert re.search(r"can be read: \w+Error\.$", finding.message)

@@ -87,6 +87,21 @@ def test_links_out_of_the_workspace_are_refused(tmp_path: Path) -> None:
     assert all(f.fix for f in result.findings)
 
 
+def test_links_in_a_circle_and_names_with_control_characters_are_told(tmp_path: Path) -> None:
+    make(tmp_path, "tools/a.rq", "tools/b\n.rq", "tools/c\x1b[31m.py")
+    (tmp_path / "tools/one.py").symlink_to(tmp_path / "tools/two.py")
+    (tmp_path / "tools/two.py").symlink_to(tmp_path / "tools/one.py")
+    result = run(tmp_path, ["tools"])
+    assert paths(result) == ["tools/a.rq"]
+    assert codes(result) == {
+        ("tools/one.py", "link-broken"),
+        ("tools/two.py", "link-broken"),
+        ("tools/b\\n.rq", "path-control"),
+        ("tools/c\\x1b[31m.py", "path-control"),
+    }
+    assert all(f.fix for f in result.findings)
+
+
 @pytest.mark.parametrize("source", ["../out", "/etc", "linked"])
 def test_sources_outside_are_refused(tmp_path: Path, source: str) -> None:
     root = tmp_path / "w"

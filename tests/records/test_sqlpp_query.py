@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,21 @@ FAULTS = [
         "SELECT $x",
         (7, "input.properties.x.minimum", "input-schema"),
     ),
+    (
+        "name: t\ndescription: d\ninput:\n  properties:\n    x:\n      pattern: (\n" + SECRETS,
+        "SELECT $x",
+        (7, "input.properties.x.pattern", "input-schema"),
+    ),
+    (
+        "name: t\ndescription: d\ninput:\n  patternProperties:\n    '[a': {}\n" + SECRETS,
+        "SELECT 1",
+        (5, "input.patternProperties", "input-schema"),
+    ),
+    (
+        "name: t\ndescription: d\ninput: '" + '{"not": ' * 65 + "{}" + "}" * 65 + "'\n" + SECRETS,
+        "SELECT 1",
+        (4, "input", "input-schema"),
+    ),
     ("name: t\ndescription: d\ninput: {}\noutput: 5\n" + SECRETS, "SELECT 1", (5, "output", "type-wrong")),
     (
         "name: t\ndescription: d\ninput: {}\nsecrets:\n- couchbase: {conn_string: A, username: B}\n",
@@ -168,3 +184,9 @@ def test_the_words_of_any_query(text: str) -> None:
     for token in reversed(tokens):
         rest = rest[: token.start] + rest[token.end :]
     assert not rest.strip()
+
+
+def test_patterns_of_either_engine_and_values_that_are_no_schemas_pass(read: Read) -> None:
+    schema = {"properties": {"x": {"pattern": r"^\p{L}+$"}, "y": {"pattern": "a(?=b)", "default": {"pattern": "("}}}}
+    text = f"/*\nname: t\ndescription: d\ninput: '{json.dumps(schema)}'\n{SECRETS}*/\nSELECT $x, $y"
+    assert not [f for f in read(text, "t.sqlpp").findings if f.severity == "error"]
