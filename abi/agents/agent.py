@@ -199,7 +199,9 @@ class AgentRuntime:
         """A message; where the thread waits for an approval, the answer to it."""
         if crew.definitions.may_write:
             with self._kept():
-                waiting = self._graph.get_state(config).next
+                # To read a whole state costs as much as all the rest of a short turn.
+                interrupted = self.memory.interrupted(config["configurable"]["thread_id"])
+                waiting = self._graph.get_state(config).next if interrupted else ()
             if waiting == ("approve",):
                 return Command(resume=text)
         return {"messages": [HumanMessage(text)]}

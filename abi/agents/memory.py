@@ -42,6 +42,10 @@ class Memory:
             last[at["thread_id"]] = max(last.get(at["thread_id"], ""), str(at["checkpoint_id"]))
         return sorted(last, key=lambda key: last[key], reverse=True)
 
+    def interrupted(self, key: str) -> bool:
+        """Whether the last state of a thread may wait for what a person says; False only where it surely does not."""
+        return True
+
     def drop_older(self, key: str, turn: int) -> None:
         """Let go of what a thread kept of its older turns, as each state holds the whole conversation."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from abi.agents.memory import KEPT, Memory
@@ -39,6 +40,17 @@ class SqliteMemory(Memory):
                 "ORDER BY max(checkpoint_id) DESC"
             ).fetchall()
         return [key for (key,) in rows]
+
+    def interrupted(self, key: str) -> bool:
+        with self._lock:
+            found = self._connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM writes "
+                "WHERE thread_id = :key AND checkpoint_ns = '' AND channel = :channel "
+                "AND checkpoint_id = (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :key "
+                "AND checkpoint_ns = ''))",
+                {"key": key, "channel": INTERRUPT},
+            )
+            return bool(found.fetchone()[0])
 
     def drop_older(self, key: str, turn: int) -> None:
         with self._lock:
