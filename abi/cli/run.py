@@ -65,7 +65,7 @@ def _arguments(pairs: list[str], document: str | None) -> dict[str, Any]:
     if document is not None:
         try:
             arguments = json.loads(sys.stdin.read() if document == "-" else document)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(
                 f"--args is no JSON: {error}", hint="Write for example --args '{\"limit\": 3}'."
             ) from error

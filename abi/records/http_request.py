@@ -291,13 +291,18 @@ def _faults(snapshot: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     n = 0
     try:
         for n, error in enumerate(validator.iter_errors(), start=1):
-            yield "/".join(str(p) for p in error.absolute_path) or "its root", str(error.message)[:300]
+            yield "/".join(str(p) for p in error.absolute_path) or "its root", _brief(str(error.message))
             if n == 5:
                 return
     except Exception as error:
         # The library goes on to the next check after one that failed, and may stumble over what that one found.
         if not n:
             yield "its root", f"it cannot be checked ({type(error).__name__}: {error})"
+
+
+def _brief(message: str) -> str:
+    """The library may append the rule and the value, on lines of their own."""
+    return message.partition("\n")[0][:300]
 
 
 def _reachable(header: Header, at: str, called: str, servers: list[str], context: ReadContext) -> None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from abi.records.header import Header, type_name
+from abi.records.openapi_references import OperationFault, references, resolved
 
 __all__ = ["read_schema", "schema_faults"]
 
@@ -70,6 +71,12 @@ def schema_faults(text: str) -> tuple[tuple[str, str], ...]:
         nearest = best_match([error]) or error
         path = ".".join(str(part) for part in nearest.absolute_path)
         places.setdefault(path, f"{_brief(nearest.message)}")
+    for ref in () if places else references(schema):
+        try:
+            if ref != "#":
+                resolved(schema, ref)
+        except OperationFault:
+            places.setdefault("", f"the reference {_brief(repr(ref))} leads to nothing inside it")
     for path, pattern in () if places else _patterns(schema, ""):
         if (why := _no_pattern(pattern)) is not None:
             places.setdefault(path, f"{_brief(repr(pattern))} is no regular expression: {_brief(why)}")

@@ -35,7 +35,18 @@ _NAMED = frozenset(
 
 
 def resolved(document: Mapping[str, Any], ref: str) -> Any:
-    """What a reference points at. Raises OperationFault."""
+    """What a reference points at. Raises OperationFault, also where references lead to nothing but one another."""
+    found = end = _at(document, ref)
+    seen = {ref}
+    while isinstance(end, Mapping) and isinstance(then := end.get("$ref"), str):
+        if then in seen:
+            raise OperationFault(f"The reference {ref!r} leads to itself.")
+        seen.add(then)
+        end = _at(document, then)
+    return found
+
+
+def _at(document: Mapping[str, Any], ref: str) -> Any:
     here: Any = document
     for part in pointer(ref):
         if isinstance(here, Mapping) and part in here:

@@ -207,7 +207,7 @@ def test_lists_and_objects_are_given_as_json(
     assert ("boxes (as JSON): " in done.err) is (way == "asked")
 
 
-@pytest.mark.parametrize("arguments", [["--arg", "text"], ["--args", "{"], ["--args", "[1]"]])
+@pytest.mark.parametrize("arguments", [["--arg", "text"], ["--args", "{"], ["--args", "[1]"], ["--args", "[" * 9000]])
 def test_arguments_that_cannot_be_read_are_usage_errors(arguments: list[str], run: Run, workspace: Path) -> None:
     assert run("-C", workspace, "run", "fruit_called", *arguments).code == 2
 

@@ -502,6 +502,30 @@ def test_cycles_of_references() -> None:
         operation({"requestBody": body}, components={"schemas": loop}).arguments  # noqa: B018
 
 
+def test_a_fault_of_a_document_is_one_line(read: Read, write: WriteSpecification) -> None:
+    loop = {"schema": {"$ref": "#/components/schemas/A"}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": {
+            "/a": {"get": {"operationId": "a", "description": "d", "parameters": [{"name": "q", "in": "bogus"}]}},
+            "/b": {
+                "get": {"operationId": "b", "description": "d", "parameters": [{"name": "q", "in": "query", **loop}]}
+            },
+        },
+        "components": {"schemas": {"A": {"$ref": "#/components/schemas/A"}}},
+    }
+    write(document, "s.json")
+    listed = "".join(f"  - path: {path}\n    method: get\n" for path in ("/a", "/b"))
+    findings = read(
+        f"record_kind: http_request\nopen_api:\n  filename: s.json\n  operations:\n{listed}", "t.yaml"
+    ).findings
+    assert all("\n" not in f.message for f in findings)
+    told = {f.line: f.message for f in findings if f.severity == "error"}
+    assert told.keys() == {5, 7}
+    assert told[7] == "GET /b: The reference '#/components/schemas/A' leads to itself."
+
+
 def test_words_of_openapi_3_0_become_those_of_json_schema() -> None:
     schema = {
         "type": "integer",

@@ -117,6 +117,14 @@ FAULTS = [
         "SELECT 1",
         (5, "input.patternProperties", "input-schema"),
     ),
+    *(
+        (
+            f"name: t\ndescription: d\ninput:\n  $ref: '{ref}'\n  $defs: {{a: {{$ref: '#/$defs/a'}}}}\n" + SECRETS,
+            "SELECT 1",
+            (4, "input", "input-schema"),
+        )
+        for ref in ("http://example.org/x", "file:///etc/passwd", "#/$defs/b", "#/$defs/a", "other.json")
+    ),
     (
         "name: t\ndescription: d\ninput: '" + '{"not": ' * 65 + "{}" + "}" * 65 + "'\n" + SECRETS,
         "SELECT 1",
