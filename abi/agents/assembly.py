@@ -77,7 +77,8 @@ class Assembly:
         whole = [e for e in elements if e.attribute is None and e.link is None]
         if whole:
             return self._broadest(whole)
-        near = [e for e in elements if e.cls in self._mentioned] or elements
+        given = {c.column.cls for c in self.out.conditions}
+        near = [e for e in elements if e.cls in self._mentioned] or [e for e in elements if e.cls in given] or elements
         best = [e for e in near if e.strength == max(x.strength for x in near)]
         if len(best) > 1:
             nearest = min((self._distance(item, e.cls) for e in best), default=0)
@@ -155,7 +156,7 @@ class Assembly:
                 own = next(a for a in self.lexicon.schema.of(cls) if a.property == prop)
                 self.out.conditions.append(Condition(Column(cls, own), "=", term))
                 item.used = True
-                self._use_beside(n, cls)
+                self._use_beside(n, cls, prop)
             elif item.kind == "number" and not item.used and n:
                 before = n - 1
                 while before and self.items[before].text.casefold() in _BEFORE_KEYS and n - before < 3:
@@ -190,12 +191,13 @@ class Assembly:
             e.cls == value[0] and (e.attribute is None or e.attribute.property == value[1]) for e in item.elements
         )
 
-    def _use_beside(self, at: int, cls: str) -> None:
-        """`the policies of customer Smith`: the customer is known, and not asked for."""
+    def _use_beside(self, at: int, cls: str, prop: str) -> None:
+        """`the policies of customer Smith`: the customer is known, not asked for. In `the age of Smith` the age is."""
         for other in (at - 1, at - 2, at + 1):
             if 0 <= other < len(self.items) and self.items[other].kind == "mention":
                 element = self.element(self.items[other])
-                if element.cls == cls and not self._operator_before(other):
+                known = element.attribute is None or element.attribute.property == prop
+                if element.cls == cls and known and not self._operator_before(other):
                     self.items[other].used = True
                 return
 

@@ -91,6 +91,8 @@ def ask(shop: _Services, composer: Composer) -> Callable[[str], list[list[str]]]
         ("How many orders were placed by customers in Paris?", [["1"]]),
         ("orders with a price amount over 60 by order number", [["1"], ["3"]]),
         ("How many orders after 2024-02-01?", [["2"]]),
+        ("What is the town of Acme?", [["Lyon"]]),
+        ("the order date of order number 2", [["2024-02-05"]]),
         ("Which customers have more than 1 order?", [["Acme", "2"]]),
         ("Combien de orders par client", [["Acme", "2"], ["Zoe", "1"]]),
         (
