@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from typing import Annotated
 
@@ -40,6 +41,8 @@ def add(
         raise UsageError(f"There is no kind {kind!r}.", hint=f"Kinds: {', '.join(sorted(TEMPLATES))}.")
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name.", hint="Use letters, digits and underscores, a letter first.")
+    if keyword.iskeyword(name):
+        raise UsageError(f"{name!r} is a word of the Python language.", hint=f"Take {name}_, for example.")
     root = session.root()
     files = {root / place.format(name=name): text for place, text in template.files()}
     for path in files:

@@ -123,7 +123,8 @@ def test_a_template_passes_the_check(kind: str, run: Run, workspace: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "arguments", [["sparql", "one"], ["sparql_query", "../up"], ["sparql_query", "a-b"], ["agent", "1"]]
+    "arguments",
+    [["sparql", "one"], ["sparql_query", "../up"], ["sparql_query", "a-b"], ["agent", "1"], ["raw_prompt", "class"]],
 )
 def test_add_refuses_what_is_no_kind_or_no_name(arguments: list[str], run: Run, workspace: Path) -> None:
     assert run("-C", workspace, "add", *arguments).code == 2
