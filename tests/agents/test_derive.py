@@ -136,6 +136,7 @@ def test_a_load_renews_what_was_derived(derived: Workspace, tmp_path: Path) -> N
         ("OntologyAgent", "what are the seven buckets?", "list_buckets", "WHAT: process"),
         ("OntologyAgent", 'define the term "role"', "define_term", "role is a class"),
         ("KnowledgeGraphAgent", "statistics of the graph", "graph_statistics", "named graphs"),
+        ("KnowledgeGraphAgent", "Tell me about Emma", "describe_entity", "pages 350"),
         ("AgentCatalogAgent", "which agents are there?", "list_records", "SearchAgent"),
         ("AgentCatalogAgent", 'which agent fits the task "search for classes"?', "recommend_agent", "SearchAgent"),
         ("AgentCatalogAgent", 'what uses "search_class"?', "uses_of_record", "SearchAgent has the tool search_class"),
