@@ -164,7 +164,7 @@ class Workspace(OpenedWorkspace):
 
     def _look(self, record: Record, path: str, line_of: Callable[[str], int]) -> list[Finding]:
         """What belongs to the tools' languages: answer templates, and queries for the embedded engine."""
-        from abi.records.record import SparqlQuery, SqlppQuery
+        from abi.records.record import JinjaQuery, SparqlQuery, SqlppQuery
 
         found: list[Finding] = []
         answer = getattr(record, "answer", None)
@@ -175,6 +175,10 @@ class Workspace(OpenedWorkspace):
             names = [p.name for p in getattr(record, "parameters", [])]
             given = columns(record.query) if isinstance(record, SparqlQuery) else None
             found += check_answer(answer, names, given, path=path, line=line_of("answer"))
+        if isinstance(record, JinjaQuery):
+            from abi.tools import jinja_query
+
+            found += jinja_query.check(record, self.settings, path=path, line=line_of("query"))
         if isinstance(record, SqlppQuery):
             from abi.tools import sqlpp_query
 

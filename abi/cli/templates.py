@@ -38,6 +38,26 @@ SELECT DISTINCT ?thing ?label WHERE {
 ORDER BY ?label LIMIT ?limit
 """
 
+_JINJA_QUERY = """\
+# record_kind: jinja_query
+# name: NAME
+# description: Things whose label begins with a text.
+# parameters:                        # each one is a variable of the Jinja template below
+#   text:  {type: xsd:string, description: what the label begins with, examples: [app]}
+#   class: {type: xsd:anyURI, required: false, description: only things of this class}
+#   order: {type: xsd:string, enum: [ASC, DESC], default: ASC}
+# annotations: {domain: example}
+#
+# # A value stands in a string, in an IRI in <>, or on its own (a number, a prefixed name, a word of an enum). It is
+# # escaped for its place; one that does not fit there is refused. A new query is better written as a sparql_query.
+SELECT DISTINCT ?thing ?label WHERE {
+  ?thing rdfs:label ?label .
+  {% if class %}?thing a <{{ class }}> .{% endif %}
+  FILTER(STRSTARTS(LCASE(STR(?label)), LCASE("{{ text }}")))
+}
+ORDER BY {{ order }}(?label) LIMIT 20
+"""
+
 _PYTHON_FUNCTION = '''\
 from abi import tool
 
@@ -218,6 +238,7 @@ TEMPLATES: dict[str, Template] = {
     "agent": Template("agents/{name}.yaml", _AGENT),
     "http_request": Template("tools/{name}.yaml", _HTTP_REQUEST, {"tools/{name}.openapi.yaml": _OPENAPI}),
     "intent": Template("agents/{name}.yaml", _INTENT),
+    "jinja_query": Template("tools/{name}.rq", _JINJA_QUERY),
     "jinja_prompt": Template("prompts/{name}.jinja", _JINJA_PROMPT),
     "prompt": Template("prompts/{name}.yaml", _PROMPT),
     "python_function": Template("tools/{name}.py", _PYTHON_FUNCTION),

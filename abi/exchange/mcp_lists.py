@@ -14,7 +14,7 @@ ANNOTATIONS = "w3id.org/abi/annotations"
 """The key of `_meta` under which a record's annotations stand: MCP's own `annotations` are hints of another sort."""
 NEEDS_APPROVAL = "w3id.org/abi/needs_approval"
 """The key of `_meta` that is true where abi asks a person before each call."""
-_READ_ONLY = ("sparql_query", "semantic_search")
+_READ_ONLY = ("sparql_query", "jinja_query", "semantic_search")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 

@@ -19,6 +19,7 @@ KIND_CLASSES: dict[str, str] = {
     "python_function": terms.PYTHON_FUNCTION,
     "sqlpp_query": terms.SQLPP_QUERY,
     "sparql_query": terms.SPARQL_TEMPLATE,
+    "jinja_query": terms.JINJA_QUERY,
     "semantic_search": terms.SEMANTIC_SEARCH,
     "http_request": terms.HTTP_REQUEST,
     "raw_prompt": terms.RAW_PROMPT,
@@ -30,7 +31,7 @@ KIND_CLASSES: dict[str, str] = {
 """`record_kind` to the class of its individuals."""
 
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "tool": ("python_function", "sqlpp_query", "sparql_query", "semantic_search", "http_request"),
+    "tool": ("python_function", "sqlpp_query", "sparql_query", "jinja_query", "semantic_search", "http_request"),
     "prompt": ("raw_prompt", "jinja_prompt", "prompt"),
     "agent": ("agent",),
     "intent": ("intent",),

@@ -15,6 +15,7 @@ from abi import terms
 from abi.errors import Invalid
 from abi.findings import Finding, has_errors
 from abi.graph.change import Candidate, Change, Net, Node
+from abi.graph.foreign_templates import with_adopted
 from abi.graph.hierarchy import Hierarchy
 from abi.graph.integrity import Fault, integrity_faults
 from abi.graph.names import provenance_graph
@@ -75,7 +76,7 @@ class Gate:
         Raises Invalid where no graph of abi may hold the change, or a file of shapes is broken.
         """
         with self.store.writing:
-            return self._findings(self._net(change))
+            return self._findings(self.net(change))
 
     def check_all(self) -> list[Finding]:
         """All that is wrong with what the store holds now; for a workspace whose shapes changed."""
@@ -90,12 +91,12 @@ class Gate:
         `mark_edited`: IRIs of source graphs that are no longer what their file says.
         """
         with self.store.writing:
-            return self._commit(self._net(change), mark_edited)
+            return self._commit(self.net(change), mark_edited)
 
-    def write(self, change: Change, *, mark_edited: Iterable[str] = (), strict: bool = False) -> Written:
+    def write(self, change: Change | Net, *, mark_edited: Iterable[str] = (), strict: bool = False) -> Written:
         """Check and make a change. Raises Invalid with all findings where one is an error; nothing is written then."""
         with self.store.writing:
-            net = change.net(self.store)
+            net = self.net(change)
             findings = self._findings(net)
             if has_errors(findings, strict=strict):
                 errors = sum(f.severity == "error" for f in findings) or len(findings)
@@ -111,8 +112,12 @@ class Gate:
         """The source graphs that a change from outside touches: they are marked."""
         return [g for g in net.graphs() if self.base and g.startswith(f"{self.base}source/")]
 
-    def _net(self, change: Change | Net) -> Net:
-        return change if isinstance(change, Net) else change.net(self.store)
+    def net(self, change: Change | Net) -> Net:
+        """What a change really does to the store, with what follows from it for tools made of others' templates."""
+        if isinstance(change, Net):
+            return change
+        net = change.net(self.store)
+        return with_adopted(net, self.store, self.base, self.locate) if self.base else net
 
     def _commit(self, net: Net, mark_edited: Iterable[str]) -> int:
         if not net:

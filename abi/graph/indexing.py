@@ -19,6 +19,7 @@ from abi import terms
 from abi.findings import Finding, has_errors
 from abi.graph.catalog import KIND_CLASSES, Catalog, Entry
 from abi.graph.change import Change, Net
+from abi.graph.foreign_templates import adopted_graph
 from abi.graph.gate import Gate
 from abi.graph.loading import SHIPPED, Loaded, Loader, Look, shipped_sources
 from abi.graph.mapping import provenance_quads
@@ -142,7 +143,8 @@ class Indexer:
         change = self._change(plan)
         report = self._count(plan, change)
         # Once for both, the check and the write: nobody else writes meanwhile.
-        net = change.net(self.store)
+        net = self.gate.net(change)
+        self._count_adopted(report, net)
         report.findings = self._check(plan, net, tell)
         if not has_errors(report.findings) and not dry_run and change:
             tell("write", 0, 1)
@@ -305,6 +307,20 @@ class Indexer:
             report.subjects |= _subjects(loaded.quads)
         return report
 
+    def _count_adopted(self, report: IndexReport, net: Net) -> None:
+        """Tools that are made of others' templates stand in a graph of their own, and count like any other."""
+        graph = ox.NamedNode(adopted_graph(self.settings.base_iri))
+        added, removed = ([q for q in quads if q.graph_name == graph] for quads in (net.added, net.removed))
+        new, gone = ({q.subject for q in quads if q.predicate == _TYPE} for quads in (added, removed))
+        tools = {s for s in (q.subject for q in (*added, *removed)) if "/parameter/" not in getattr(s, "value", "")}
+        new, gone = new & tools, gone & tools
+        changed = tools - new - gone
+        report.added += len(new - gone)
+        report.removed += len(gone - new)
+        report.changed += len(changed)
+        report.unchanged = max(0, report.unchanged - len(gone - new) - len(changed))
+        report.subjects |= _subjects(added) | _subjects(removed)
+
 
 def _of_duplicates(found: list[Finding], loaded: Sequence[Loaded]) -> list[Finding]:
     """Of a record that two files define only that, at its line in each: its triples are mixed, and the rest follows."""
@@ -410,14 +426,14 @@ def check_files(
     scanned = scan(root, settings.sources, None, settings)
     plan = indexer._plan(scanned, (), False, progress or _no_progress)
     change = indexer._change(plan)
-    findings = indexer._check(plan, change.net(indexer.store), progress or _no_progress)
+    findings = indexer._check(plan, indexer.gate.net(change), progress or _no_progress)
     kinds = {c: k for k, c in KIND_CLASSES.items()}
     entries = []
     for loaded in plan.loaded:
         path = loaded.file.path
         if path.startswith(SHIPPED) or not _under(path, root, paths):
             continue
-        for iri, record in loaded.records:
+        for iri, record in [*loaded.records, *loaded.foreign]:
             kind = getattr(record, "kind", kinds.get(iri, ""))
             entries.append(Entry(record.name, kind, iri, record.description, f"{path}:{loaded.lines.get(iri, 1)}"))
     findings = [f for f in findings if not paths or _under(f.path, root, paths)]

@@ -14,13 +14,14 @@ from abi.errors import Invalid
 from abi.files import shipped
 from abi.findings import Finding
 from abi.graph.catalog import KIND_CLASSES
+from abi.graph.foreign_templates import foreign_records
 from abi.graph.mapping import iri_of, read_quads, record_quads
 from abi.graph.names import Names, encode, source_graph
-from abi.graph.rdf_source import parse_rdf, subject_lines
+from abi.graph.rdf_source import ParsedRdf, parse_rdf, subject_lines
 from abi.graph.template import check_template
 from abi.net import net_client
 from abi.records.reader import ReadContext, ReadResult, read_file
-from abi.records.record import Record, Source, SparqlQuery
+from abi.records.record import JinjaQuery, Record, Source, SparqlQuery
 from abi.records.scan import RDF_SUFFIXES, SourceFile
 from abi.settings import Settings
 
@@ -45,6 +46,8 @@ class Loaded:
     graph: str
     quads: list[ox.Quad] = field(default_factory=list)
     records: list[tuple[str, Record]] = field(default_factory=list)
+    foreign: list[tuple[str, JinjaQuery]] = field(default_factory=list)
+    """Others' templates, by their own IRIs; the names that they get depend on what else there is."""
     lines: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
@@ -114,11 +117,12 @@ class Loader:
         parsed = parse_rdf(loaded.file, loaded.graph, self.settings)
         loaded.findings += parsed.findings
         loaded.quads = parsed.quads
+        self._foreign(loaded, parsed)
         if not any(q.predicate == _TYPE and getattr(q.object, "value", "") in _RECORD_CLASSES for q in parsed.quads):
             return
         records, findings = read_quads(parsed.quads, Names(self.settings.base_iri))
         subjects = {q.subject.value for q in parsed.quads if isinstance(q.subject, ox.NamedNode)}
-        loaded.lines = subject_lines(parsed.text, sorted(subjects), parsed.prefixes)
+        loaded.lines |= subject_lines(parsed.text, sorted(subjects), parsed.prefixes)
         path = loaded.file.path
         loaded.findings += [replace(f, path=path, line=f.line or loaded.lines.get(f.field, 1)) for f in findings]
         for iri, record in records:
@@ -127,6 +131,18 @@ class Loader:
             loaded.records.append((iri, record))
             loaded.findings += self._templates(record, loaded, None)
             loaded.findings += self.look(record, path, partial(_whole, source.line))
+
+    def _foreign(self, loaded: Loaded, parsed: ParsedRdf) -> None:
+        """Others' templates become tools when they are written; what is wrong with one keeps no file out."""
+        templates = foreign_records(parsed.quads, self.settings.base_iri)
+        if not templates:
+            return
+        found = subject_lines(parsed.text, [iri for iri, _ in templates], parsed.prefixes)
+        loaded.lines |= found
+        loaded.foreign += templates
+        for iri, record in templates:
+            told = self.look(record, loaded.file.path, partial(_whole, found.get(iri, 1)))
+            loaded.findings += [replace(f, line=found.get(iri, 1), severity="warning") for f in told]
 
     def _templates(self, record: Record, loaded: Loaded, result: ReadResult | None) -> list[Finding]:
         """A query's syntax, and that it and its parameters fit; SPARQL is not the readers' business."""

@@ -91,13 +91,13 @@ def load_files(
     if has_errors(report.findings):
         return report
     change = Change(replace=replace, add=add)
-    report.findings += gate.check(change)
+    net = gate.net(change)
+    report.findings += gate.check(net)
     if has_errors(report.findings):
         return report
-    net = change.net(store)
     report.triples = len(net.added)
     report.subjects = {q.subject.value for q in (*net.added, *net.removed) if isinstance(q.subject, ox.NamedNode)}
-    gate.commit(change, mark_edited=gate.edited_graphs(net))
+    gate.commit(net, mark_edited=gate.edited_graphs(net))
     return report
 
 

@@ -97,8 +97,8 @@ def _apply(store: OxigraphStore, gate: Gate, graph: str, change: Change, wanted:
         before = graph_tag(store, graph)
         if wanted is not None and not wanted(before):
             raise Changed(f"The graph <{graph}> is not as the request expects it.", hint="Get it again.")
-        net = change.net(store)
-        written = gate.write(change, mark_edited=gate.edited_graphs(net))
+        net = gate.net(change)
+        written = gate.write(net, mark_edited=gate.edited_graphs(net))
         return GraphWritten(
             graph,
             before is None,

@@ -35,6 +35,7 @@ FAMILY_CLASSES: dict[str, tuple[str, ...]] = {
         terms.PYTHON_FUNCTION,
         terms.SQLPP_QUERY,
         terms.SPARQL_TEMPLATE,
+        terms.JINJA_QUERY,
         terms.SEMANTIC_SEARCH,
         terms.HTTP_REQUEST,
     ),

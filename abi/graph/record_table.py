@@ -22,6 +22,7 @@ from abi.records.record import (
     HttpRequest,
     Intent,
     JinjaPrompt,
+    JinjaQuery,
     Parameter,
     PythonFunction,
     RawPrompt,
@@ -239,6 +240,18 @@ RECORDS: dict[str, Table] = {
     "sparql_query": Table(
         terms.SPARQL_TEMPLATE,
         SparqlQuery,
+        (
+            *_RECORD,
+            Column("query", terms.QUERY_TEXT, TEXT, fallback=""),
+            Column("answer", terms.ANSWER_TEMPLATE, TEXT),
+        ),
+        (_PARAMETERS,),
+        key=_NAME,
+        annotated=True,
+    ),
+    "jinja_query": Table(
+        terms.JINJA_QUERY,
+        JinjaQuery,
         (
             *_RECORD,
             Column("query", terms.QUERY_TEXT, TEXT, fallback=""),

@@ -28,7 +28,7 @@ from abi.graph.tokens import Token, tokenize
 from abi.records.record import Parameter
 from abi.settings import PREFIXES, Settings
 
-__all__ = ["Template", "check_template", "compile_template"]
+__all__ = ["Template", "check_template", "compile_template", "prefix_lines", "syntax_fault"]
 
 RDF_JSON = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
 _Place = Literal["term", "project", "leave_out", "stand_in", "paren", "bound", "number", "as", "values"]
@@ -95,7 +95,7 @@ class Template:
         given = frozenset(values)
         if given not in self._variants:
             text = _activate(self.query, self._lines, given)
-            text = _prefix_lines(tokenize(text), self.prefixes)[0] + text
+            text = prefix_lines(tokenize(text), self.prefixes)[0] + text
             self._variants[given] = (text, _holes(tokenize(text), given))
         text, holes = self._variants[given]
         out: list[str] = []
@@ -171,7 +171,7 @@ def check_template(
         used |= {t.name for t in tokens if t.kind == "var"}
         if _misplaced(tokens, declared, given, report):
             continue
-        added, unknown = _prefix_lines(tokens, prefixes)
+        added, unknown = prefix_lines(tokens, prefixes)
         for token in unknown:
             prefix = token.text.partition(":")[0]
             report(
@@ -312,7 +312,7 @@ def _written(name: str, term: Term) -> str:
     return term.n3()
 
 
-def _prefix_lines(tokens: Sequence[Token], prefixes: Mapping[str, str]) -> tuple[str, list[Token]]:
+def prefix_lines(tokens: Sequence[Token], prefixes: Mapping[str, str]) -> tuple[str, list[Token]]:
     """PREFIX lines for what the query uses and does not declare, and the names whose prefix nobody declares."""
     own: set[str] = set()
     needed: dict[str, Token] = {}
@@ -355,8 +355,6 @@ def _parse(
     text: str, added: str, declared: dict[str, Parameter], given: frozenset[str], limits: Settings, report: _Report
 ) -> None:
     """Bind samples and let the guard and the store's own parser read the result."""
-    from pyoxigraph import Store
-
     tokens = tokenize(added + text)
     out: list[str] = []
     position = 0
@@ -368,18 +366,27 @@ def _parse(
     with_ = ", ".join(sorted(given))
     state = f" (with {with_} given)" if with_ else " (with no parameter given)"
     suffix = state if declared else ""
+    fault = syntax_fault(bound, limits)
+    if fault is not None:
+        line, code, message, fix = fault
+        report(max(1, line - shift), code, f"{message.removesuffix('.')}{suffix}.", fix)
+
+
+def syntax_fault(query: str, limits: Settings) -> tuple[int, str, str, str] | None:
+    """What the guard or the store's own parser has against a query: line, code, message and how to mend it."""
+    from pyoxigraph import Store
+
     try:
-        check_query(bound, limits)
-        Store().query(bound, use_default_graph_as_union=True)
+        check_query(query, limits)
+        Store().query(query, use_default_graph_as_union=True)
     except (QuerySyntaxError, QueryRefused) as error:
-        line = max(1, error.details.get("line", 1 + shift) - shift)
         code = "template-refused" if isinstance(error, QueryRefused) else "template-syntax"
-        report(line, code, error.message + suffix, error.hint or _MEND)
+        return error.details.get("line", 1), code, error.message, error.hint or _MEND
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:
         at = _AT.search(str(error))
-        line = max(1, int(at.group(1)) - shift) if at else 1
         what = at.group(3) if at else str(error)
-        report(line, "template-syntax", f"The query does not parse here: {what}{suffix}.", _MEND)
+        return int(at.group(1)) if at else 1, "template-syntax", f"The query does not parse here: {what}.", _MEND
+    return None
 
 
 def _sample(parameter: Parameter) -> Term:

@@ -114,7 +114,7 @@ def apply_update(
         for operation in operations:
             change.run(operation)
         wanted = Change(add=list(change.added), remove=list(change.removed))
-        net = wanted.net(store)
+        net = gate.net(wanted)
         report = UpdateReport(
             len(net.added),
             len(net.removed),
@@ -122,14 +122,14 @@ def apply_update(
             subjects={q.subject.value for q in (*net.added, *net.removed) if isinstance(q.subject, ox.NamedNode)},
         )
         if dry_run:
-            report.findings = gate.check(wanted)
+            report.findings = gate.check(net)
             report.version = store.version()
             report.added_quads = sorted(str(q) for q in net.added)
             report.removed_quads = sorted(str(q) for q in net.removed)
             blocks = (("DELETE", net.removed), ("INSERT", net.added))
             report.exact = " ;\n".join(f"{word} {data_of(quads)}" for word, quads in blocks if quads)
         else:
-            written = gate.write(wanted, mark_edited=gate.edited_graphs(net))
+            written = gate.write(net, mark_edited=gate.edited_graphs(net))
             report.findings, report.version = written.findings, written.version
         return report
 

@@ -12,7 +12,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from abi.findings import Finding, Severity
-from abi.records import agent, http_request, prompt, python_function, semantic_search, sparql_query, sqlpp_query
+from abi.records import (
+    agent,
+    http_request,
+    jinja_query,
+    prompt,
+    python_function,
+    semantic_search,
+    sparql_query,
+    sqlpp_query,
+)
 from abi.records.document import (
     Document,
     decode,
@@ -117,6 +126,7 @@ READERS: dict[str, Reader] = {
     "python_function": Reader(python_function.read, (".py",)),
     "sqlpp_query": Reader(sqlpp_query.read, (".sqlpp",)),
     "sparql_query": Reader(sparql_query.read, (".rq",)),
+    "jinja_query": Reader(jinja_query.read, (".rq",)),
     "semantic_search": Reader(semantic_search.read, (".yaml", ".yml")),
     "http_request": Reader(http_request.read, (".yaml", ".yml")),
     "raw_prompt": Reader(prompt.read_raw, (".prompt", ".jinja")),

@@ -22,6 +22,7 @@ __all__ = [
     "IntentScope",
     "IntentType",
     "JinjaPrompt",
+    "JinjaQuery",
     "Kind",
     "Parameter",
     "PythonFunction",
@@ -41,6 +42,7 @@ Kind = Literal[
     "python_function",
     "sqlpp_query",
     "sparql_query",
+    "jinja_query",
     "semantic_search",
     "http_request",
     "raw_prompt",
@@ -140,6 +142,17 @@ class SparqlQuery(Record):
     parameters: list[Parameter] = []
     answer: str | None = None
     """A sentence over `rows`, `row_count` and the arguments, in the answer templates' small language."""
+
+
+class JinjaQuery(Record):
+    """A SPARQL query as a Jinja template, as ABI has them: every value that it puts into the query is checked against
+    the place where it lands, and escaped for it."""
+
+    family: ClassVar[Family] = "tool"
+    kind: Literal["jinja_query"] = "jinja_query"
+    query: str
+    parameters: list[Parameter] = []
+    answer: str | None = None
 
 
 class CouchbaseSecrets(_Strict):
@@ -314,6 +327,7 @@ AnyRecord = Annotated[
     PythonFunction
     | SqlppQuery
     | SparqlQuery
+    | JinjaQuery
     | SemanticSearch
     | HttpRequest
     | RawPrompt
@@ -328,6 +342,7 @@ KINDS: dict[str, type[Record]] = {
     "python_function": PythonFunction,
     "sqlpp_query": SqlppQuery,
     "sparql_query": SparqlQuery,
+    "jinja_query": JinjaQuery,
     "semantic_search": SemanticSearch,
     "http_request": HttpRequest,
     "raw_prompt": RawPrompt,

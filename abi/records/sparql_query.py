@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING
 from abi.records.document import Document
 from abi.records.header import Header, common_fields
 from abi.records.parameters import read_parameters
-from abi.records.record import SparqlQuery
+from abi.records.record import JinjaQuery, SparqlQuery
 
 if TYPE_CHECKING:
     from abi.records.reader import ReadContext, ReadResult
 
-__all__ = ["read"]
+__all__ = ["read", "read_query"]
 
 
 def read(document: Document, context: ReadContext, result: ReadResult) -> None:
     """Adds the record, if it is whole, and all findings to `result`."""
+    read_query(document, context, result, SparqlQuery)
+
+
+def read_query(
+    document: Document, context: ReadContext, result: ReadResult, kind: type[SparqlQuery] | type[JinjaQuery]
+) -> None:
+    """The same for any kind that is a header above a query."""
     assert document.header is not None
     header = Header(document.header, document.path, result.findings)
     fields = common_fields(header)
@@ -32,7 +39,7 @@ def read(document: Document, context: ReadContext, result: ReadResult) -> None:
         )
         return
     if "name" in fields and "description" in fields:
-        record = SparqlQuery(
+        record = kind(
             **fields,
             query=document.body,
             parameters=parameters,

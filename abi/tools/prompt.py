@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import functools
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from abi.errors import ArgumentError, ToolFailed
 from abi.records.record import JinjaPrompt, RawPrompt, StructuredPrompt, ToolSelector
 from abi.search.selectors import selected_tools, selector_text
 from abi.settings import Settings
+from abi.tools.rendering import rendered_apart
 from abi.tools.runner import RunContext, ToolResult
 
 __all__ = ["render", "run"]
-
-_CHILD = Path(__file__).with_name("render_child.py")
-_MEMORY = 512 * 1024 * 1024
-# Nothing of the environment but what a Python needs to start: no secret is within a template's reach.
-_KEPT_ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT", "PATH")
-
 
 Prompt = RawPrompt | JinjaPrompt | StructuredPrompt
 
@@ -113,32 +103,7 @@ def _plain_parts(text: str) -> tuple[tuple[bool, str], ...] | None:
 
 
 def _render_apart(record: JinjaPrompt, values: dict[str, Any], settings: Settings) -> str:
-    job = {
-        "template": record.text,
-        "variables": values,
-        "bytes": settings.render_bytes,
-        "memory": _MEMORY,
-        "seconds": settings.render_seconds,
-    }
-    env = {key: os.environ[key] for key in _KEPT_ENVIRONMENT if key in os.environ}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-I", str(_CHILD)],
-            input=json.dumps(job, default=str).encode(),
-            capture_output=True,
-            timeout=settings.render_seconds,
-            env=env,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        message = f"The prompt {record.name} took longer than {settings.render_seconds:g} s and was ended."
-        raise ToolFailed(message, hint="Make its loops shorter, or raise render_seconds.") from None
-    except OSError as error:
-        raise ToolFailed(f"The prompt {record.name} could not be rendered: {error.strerror or error}.") from None
-    try:
-        answer = json.loads(done.stdout)
-    except ValueError:
-        answer = {"fault": "ended", "message": "it used more time or memory than a prompt may"}
+    answer = rendered_apart(f"The prompt {record.name}", {"template": record.text, "variables": values}, settings)
     if "text" in answer:
         return str(answer["text"])
     raise _fault(record, answer, settings)

@@ -122,6 +122,7 @@ RUNNERS: dict[str, Runner] = {
     "python_function": _in("abi.tools.python_function"),
     "sqlpp_query": _in("abi.tools.sqlpp_query"),
     "sparql_query": _in("abi.tools.sparql_query"),
+    "jinja_query": _in("abi.tools.jinja_query"),
     "semantic_search": _in("abi.tools.semantic_search"),
     "http_request": _in("abi.tools.http_request"),
     "raw_prompt": _in("abi.tools.prompt"),

@@ -31,6 +31,7 @@ from abi.records.record import (
     HttpRequest,
     Intent,
     JinjaPrompt,
+    JinjaQuery,
     Parameter,
     PythonFunction,
     RawPrompt,
@@ -192,6 +193,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
         answer=maybe,
     ),
     "sparql_query": st.builds(SparqlQuery, **common(), query=texts, parameters=parameters(), answer=maybe),
+    "jinja_query": st.builds(JinjaQuery, **common(), query=texts, parameters=parameters(), answer=maybe),
     "http_request": st.builds(
         HttpRequest,
         **common(),

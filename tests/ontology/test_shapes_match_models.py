@@ -35,6 +35,7 @@ CLASSES = {
     "python_function": terms.PYTHON_FUNCTION,
     "sqlpp_query": terms.SQLPP_QUERY,
     "sparql_query": terms.SPARQL_TEMPLATE,
+    "jinja_query": terms.JINJA_QUERY,
     "semantic_search": terms.SEMANTIC_SEARCH,
     "http_request": terms.HTTP_REQUEST,
     "raw_prompt": terms.RAW_PROMPT,
