@@ -6,16 +6,47 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["ChatModel", "EmbeddingModel", "Entity", "Graph", "IRI", "Workspace", "tool"]  # noqa: RUF022 - plain order; a test compares
+__all__ = [  # noqa: RUF022 - plain order; a test compares
+    "Agent",
+    "AgentConfiguration",
+    "AgentSharedState",
+    "ChatModel",
+    "EmbeddingModel",
+    "Entity",
+    "Graph",
+    "IRI",
+    "Intent",
+    "IntentAgent",
+    "IntentScope",
+    "IntentType",
+    "Workspace",
+    "tool",
+]
 
 if TYPE_CHECKING:
     from abi.agents.chat_model import ChatModel, EmbeddingModel
+    from abi.agents.python_agent import (
+        Agent,
+        AgentConfiguration,
+        AgentSharedState,
+        Intent,
+        IntentAgent,
+        IntentScope,
+        IntentType,
+    )
     from abi.records.decorator import tool
     from abi.records.entity import Entity
     from abi.tools.graph import IRI, Graph
     from abi.workspace import Workspace
 
 _HOMES = {
+    "Agent": "abi.agents.python_agent",
+    "AgentConfiguration": "abi.agents.python_agent",
+    "AgentSharedState": "abi.agents.python_agent",
+    "Intent": "abi.agents.python_agent",
+    "IntentAgent": "abi.agents.python_agent",
+    "IntentScope": "abi.agents.python_agent",
+    "IntentType": "abi.agents.python_agent",
     "ChatModel": "abi.agents.chat_model",
     "EmbeddingModel": "abi.agents.chat_model",
     "Entity": "abi.records.entity",

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from urllib.parse import quote
@@ -20,7 +20,7 @@ from abi.agents import answering, approval, calling, intent_agent
 from abi.agents.crew import Crew, TurnContext
 from abi.agents.definition import ROOT, AgentDefinition, Definitions
 from abi.agents.intents import PhraseVectors
-from abi.agents.memory import open_memory
+from abi.agents.memory import Memory, open_memory
 from abi.agents.mentions import Mentions
 from abi.agents.models import ModelRegistry
 from abi.agents.thread_locks import held
@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
     from abi.agents.services import Services
 
-__all__ = ["Agent", "AgentRuntime", "TurnOptions"]
+__all__ = ["Agent", "AgentRuntime", "Patcher", "TurnOptions"]
+
+Patcher = Callable[["StateGraph[TurnState, TurnContext, TurnState, TurnState]"], object]
+"""Changes the turn's LangGraph before it is compiled."""
 
 _MESSAGE_CHARACTERS = 32_000
 
@@ -60,6 +63,13 @@ def build_graph() -> StateGraph[TurnState, TurnContext, TurnState, TurnState]:
     return graph
 
 
+def _patched(patcher: Patcher | None) -> StateGraph[TurnState, TurnContext, TurnState, TurnState]:
+    graph = build_graph()
+    if patcher is not None:
+        patcher(graph)
+    return graph
+
+
 class TurnOptions(TypedDict, total=False):
     """What may be said with a message; see `AgentRuntime.turn`."""
 
@@ -72,14 +82,14 @@ class TurnOptions(TypedDict, total=False):
 class AgentRuntime:
     """All agents of a workspace. Safe to use from many threads; agents are built again when the graph has moved."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, *, memory: Memory | None = None, patcher: Patcher | None = None) -> None:
         self.services = services
         self.vectors = PhraseVectors(lambda: services.embedder)
         self.mentions = Mentions(lambda: services.linker, services.version)
         self.models = ModelRegistry(services, self.vectors, self.mentions)
-        self.memory = open_memory(services.memory_path, services.memory_url)
+        self.memory = memory or open_memory(services.memory_path, services.memory_url)
         self.threads = Threads(self.memory)
-        self._graph: CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState] = build_graph().compile(
+        self._graph: CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState] = _patched(patcher).compile(
             checkpointer=self.memory.saver
         )
         self._crew: Crew | None = None

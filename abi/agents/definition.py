@@ -71,6 +71,8 @@ class AgentDefinition:
     durability: Durability | None = None
     """When its conversations are saved (the annotation `durability`); None: as the setting says."""
     releases_turn_on: str | None = None
+    retains: Callable[[str], bool] | None = field(default=None, compare=False)
+    """Asked in Python whether the agent keeps the conversation for a message; one that fails keeps it."""
     missing: tuple[str, ...] = ()
 
     @cached_property

@@ -200,6 +200,12 @@ def _restored(path: list[str], root: str, definitions: Definitions) -> list[str]
 
 
 def _lets_go(definition: AgentDefinition, text: str) -> bool:
+    if definition.retains is not None:
+        try:
+            return not definition.retains(text)
+        except Exception as error:
+            _log.warning("Whether %s keeps the conversation cannot be told: %s", definition.name, error)
+            return False
     if not definition.releases_turn_on:
         return False
     try:
