@@ -33,7 +33,7 @@ def calibrate(
         typer.Option("--out-of-scope", metavar="FILE", help="Messages that no agent is there for, one a line."),
     ] = None,
 ) -> None:
-    """Fit the scale of intents' scores to this workspace, and measure it.
+    """Fit the scale of intents' scores, and measure it.
 
     A score of 0.85 is to be right 95 times in 100, one of 0.90 98 times, on messages that the fit has not seen. Where
     the intents of an agent have enough examples (half of its targets 8), it gets a learned head. What is fitted is kept

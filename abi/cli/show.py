@@ -36,7 +36,7 @@ def show(
     format: Annotated[Format | None, typer.Option("--format", help="Instead of a page for people.")] = None,
     version: AtVersion = None,
 ) -> None:
-    """Show one record, turn or thing of the graph whole, and who uses it."""
+    """Show one record, turn or thing whole, and who uses it."""
     session: Session = ctx.obj
     with session.workspace(read_only=True, version=version) as workspace:
         report = workspace.show(name)

@@ -57,8 +57,16 @@ def searching_prompts(query: Callable[[str], Rows]) -> list[str]:
 
 
 def vain_searches(prompt: Record, find: Find) -> list[Finding]:
-    """A warning for each search among the prompt's selectors that finds no tool."""
-    searches = [s for s in getattr(prompt, "tools", []) if isinstance(s, ToolSelector) and s.query is not None]
+    """A warning for each search among the prompt's selectors that finds no tool.
+
+    Not where no tool has such annotations: that is told already, by the graph's own check.
+    """
+    searches = [
+        s
+        for s in getattr(prompt, "tools", [])
+        if isinstance(s, ToolSelector) and s.query is not None
+        if not s.annotations or list(find("tools", None, annotations=s.annotations, limit=1))
+    ]
     path, line = (prompt.source.path, prompt.source.line) if prompt.source else ("", 0)
     fix = "Say it in the words of the tools' descriptions, or name a tool."
     return [
