@@ -12,11 +12,10 @@ from urllib.parse import unquote
 import pyoxigraph as ox
 
 from abi import terms
-from abi.errors import Denied, Invalid
+from abi.errors import Invalid
 from abi.findings import Finding, has_errors
 from abi.graph.change import Candidate, Change, Net, Node
 from abi.graph.foreign_templates import with_adopted
-from abi.graph.grants import access_quads, audit_graph, audit_quads, privileged
 from abi.graph.hierarchy import Hierarchy
 from abi.graph.integrity import Fault, integrity_faults
 from abi.graph.names import provenance_graph
@@ -61,14 +60,9 @@ class Gate:
         locate: Locate | None = None,
         *,
         base: str = "",
-        author: str | None = None,
-        admin: bool = True,
     ) -> None:
         self.store = store
         self.base = base
-        self.author = author
-        """In whose name the changes are recorded that give or take rights; None: they are recorded elsewhere."""
-        self.admin = admin
         self.locate: Locate = locate or (lambda iri: None)
         self._folders = list(shapes_dirs)
         self._hierarchy = Hierarchy()
@@ -82,9 +76,7 @@ class Gate:
         Raises Invalid where no graph of abi may hold the change, or a file of shapes is broken.
         """
         with self.store.writing:
-            net = self.net(change)
-            self._refuse(net)
-            return self._findings(net)
+            return self._findings(self.net(change))
 
     def check_all(self) -> list[Finding]:
         """All that is wrong with what the store holds now; for a workspace whose shapes changed."""
@@ -105,7 +97,6 @@ class Gate:
         """Check and make a change. Raises Invalid with all findings where one is an error; nothing is written then."""
         with self.store.writing:
             net = self.net(change)
-            self._refuse(net)
             findings = self._findings(net)
             if has_errors(findings, strict=strict):
                 errors = sum(f.severity == "error" for f in findings) or len(findings)
@@ -128,25 +119,9 @@ class Gate:
         net = change.net(self.store)
         return with_adopted(net, self.store, self.base, self.locate) if self.base else net
 
-    def _refuse(self, net: Net) -> None:
-        """Raises Denied for a change of rights by anybody but an admin, and for one of the record of such changes."""
-        if not self.base:
-            return
-        if not self.admin and (found := [*privileged(net.added), *access_quads(net.removed)]):
-            shown = str(found[0].predicate).strip("<>").rsplit("/", 1)[-1]
-            raise Denied(
-                f"Who may do what is changed by admins only ({shown} of {found[0].subject}).",
-                hint="Ask an admin to make this change.",
-            )
-        if any(audit_graph(self.base) == g for g in net.graphs()):
-            raise Denied("The record of changes of access is kept by abi itself.")
-
     def _commit(self, net: Net, mark_edited: Iterable[str]) -> int:
         if not net:
             return self.store.version()
-        self._refuse(net)
-        if self.author is not None and self.base:
-            net = Net(net.removed, [*net.added, *audit_quads(net, self.base, self.author, self.store.version() + 1)])
         changed_classes = any(q.predicate.value == terms.RDFS_SUBCLASSOF for q in (*net.added, *net.removed))
         marks = [
             ox.Quad(_N(g), _EDITED, _TRUE, _N(provenance_graph(self.base or g.partition("source/")[0])))

@@ -156,10 +156,6 @@ class OxigraphStore(GraphStore):
     ) -> Iterator[ox.Quad]:
         return self.inner.quads_for_pattern(subject, predicate, object, graph)
 
-    def holds(self, quad: ox.Quad) -> bool:
-        """Whether this very quad is in the store."""
-        return quad in self.inner
-
     def quads(self, graph: str | None = None) -> Iterator[ox.Quad]:
         return self.match(graph=None if graph is None else ox.NamedNode(graph))
 

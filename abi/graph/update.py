@@ -110,13 +110,10 @@ def apply_update(
     if given.using or given.using_named:
         _refuse_second_dataset(operations)
     with store.writing:
-        kept = {BOOKKEEPING, provenance_graph(settings.base_iri), audit_graph(settings.base_iri)}
-        change = _Delta(store if given.seen is None else given.seen, kept, given)
+        change = _Delta(store, {BOOKKEEPING, provenance_graph(settings.base_iri)}, given)
         for operation in operations:
             change.run(operation)
         wanted = Change(add=list(change.added), remove=list(change.removed))
-        if given.seen is not None:
-            given.seen.refuse_hidden(wanted)
         net = gate.net(wanted)
         report = UpdateReport(
             len(net.added),
@@ -140,7 +137,7 @@ def apply_update(
 class _Delta:
     """What the operations so far take away and add, against the store; later ones see what earlier ones did."""
 
-    def __init__(self, store: OxigraphStore | VisibleStore, kept: set[str], around: Surroundings) -> None:
+    def __init__(self, store: OxigraphStore, kept: set[str], around: Surroundings) -> None:
         self._around = around
         self._store = store
         self._state = store
@@ -460,8 +457,8 @@ def _real(term: Any) -> Any:
     return term
 
 
-def _has(store: OxigraphStore | VisibleStore, quad: ox.Quad) -> bool:
-    return store.holds(quad)
+def _has(store: OxigraphStore, quad: ox.Quad) -> bool:
+    return quad in store.inner
 
 
 def _syntax(operation: Operation, error: Exception) -> QuerySyntaxError:

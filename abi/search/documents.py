@@ -69,15 +69,12 @@ _PROPERTY_TYPES = {
 }
 _PLATFORM_TYPES = {
     *KIND_CLASSES.values(),
-    terms.ACCESS_CHANGE,
     terms.ANNOTATION,
     terms.CATALOG_VERSION,
     terms.INDEXING,
     terms.INTENT_SCOPE_CLASS,
     terms.INTENT_TYPE_CLASS,
     terms.OWL_ONTOLOGY,
-    terms.PRINCIPAL,
-    terms.PRIVATE_GRAPH,
     terms.PUBLICATION,
     terms.SOURCE_FILE,
     terms.TOOL_PARAMETER,
