@@ -28,7 +28,6 @@ SHAPES = ABI + "shapes/"
 STORE = "urn:abi:store"
 
 # Classes
-ACCESS_CHANGE = ABI + "AccessChange"
 AGENT = ABI + "Agent"
 AGENT_CAPABILITY = ABI + "AgentCapability"
 AGENT_ROLE = ABI + "AgentRole"
