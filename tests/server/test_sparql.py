@@ -100,7 +100,7 @@ def test_a_query_ends_with_its_client(served: Served) -> None:
         while not served.workspace.pool.counts()["running"]:
             time.sleep(0.01)
         time.sleep(0.2)
-    for _ in range(500):
+    for _ in range(2000):
         if not served.workspace.pool.counts()["running"]:
             return
         time.sleep(0.02)
