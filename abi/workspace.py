@@ -460,11 +460,20 @@ class Workspace(OpenedWorkspace):
         return LsReport(Catalog(self.store).entries(kind))
 
     def show(self, name: str) -> ShowReport:
-        """One record, a turn (`thread/ID/turn/N`), or else anything of the graph by IRI or label. Raises NotFound."""
-        from abi.reports import show_entity, show_record, show_turn
+        """A turn (`thread/ID/turn/N`), or what `describe` describes. Raises NotFound."""
+        from abi.reports import show_turn
 
-        if name.startswith("thread/") or f"{self.settings.base_iri}thread/" in name:
+        if name.startswith(("thread/", f"{self.settings.base_iri}thread/")):
             return show_turn(self.traces, self.settings, name)
+        return self.describe(name)
+
+    def describe(self, name: str) -> ShowReport:
+        """One record, or else anything of the graph by IRI or label; never a conversation, which has an owner.
+
+        Raises NotFound.
+        """
+        from abi.reports import show_entity, show_record
+
         try:
             return show_record(self.store, self.settings, name)
         except NotFound as missing:

@@ -52,10 +52,10 @@ async def record(request: Request, kind: str, name: str) -> Response:
     """
     service = service_of(request)
     media = choose(request.headers.get("accept"), _RECORD)
-    if name.startswith("thread/"):
+    if name.startswith(("thread/", f"{service.settings.base_iri}thread/")):
         raise NotFound("Turns are among the threads.", hint="GET /threads/ID/turns/N")
     wanted = name if kind == "records" or "://" in name or name.startswith("urn:") else f"{kind}/{name}"
-    report = await service.work(lambda: service.workspace.show(wanted))
+    report = await service.work(lambda: service.workspace.describe(wanted))
     if media.format == "turtle":
         return Response(await service.work(report.turtle), media_type=media.header, headers={"Vary": "Accept"})
     return answered(report.document(), headers={"Vary": "Accept"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import quote, unquote
 
 from .conftest import Served, lay_out, serving
 
@@ -35,6 +36,27 @@ def test_threads_are_apart_by_their_owner(grocery: Served) -> None:
         assert reader.delete("/threads/both%2Fof%20us").status_code == 204
         assert reader.get("/threads/both%2Fof%20us").status_code == 404
         assert writer.get("/threads/both%2Fof%20us").status_code == 200
+
+
+def test_no_route_that_takes_a_name_gives_the_turn_of_another(grocery: Served) -> None:
+    secret = "thank you, and my number is 4711"
+    with grocery.client("writer") as writer, grocery.client("reader") as reader:
+        assert writer.post("/agents/grocer/completion", json={"prompt": secret, "thread_id": "mine"}).status_code == 200
+        iri = writer.get("/threads/mine/turns/1").json()["turn"]
+        local = iri.partition("/served/")[2]
+        names = [iri, f"<{iri}>", local, f" {iri}", unquote(iri), unquote(local), f"served:{local}"]
+        kinds = ["records", "entities", "thread", "agents", "turn"]
+        paths = [f"/catalog/{kind}/{quote(name, safe='')}" for kind in kinds for name in names]
+        paths += [f"/catalog/records/{name}" for name in names]
+        paths += [f"/id/{local}", f"/threads/{quote(iri, safe='')}", f"/threads/{quote(local, safe='')}/turns/1"]
+        paths += [f"/turn?name={quote(name, safe='')}" for name in names]
+        paths += [f"/sparql?query={quote(f'DESCRIBE <{iri}>')}", f"/store?graph={quote(iri, safe='')}", "/export"]
+        for path in paths:
+            for accept in ("application/json", "text/turtle", "*/*"):
+                answer = reader.get(path, headers={"Accept": accept})
+                assert "4711" not in answer.text, path
+        asked = reader.post("/catalog/find", json={"query": secret, "kind": "entities"})
+        assert "4711" not in asked.text.replace(secret, "")
 
 
 def test_pages_exports_and_pruning(grocery: Served) -> None:
