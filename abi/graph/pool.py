@@ -344,11 +344,13 @@ class WorkerPool:
         with contextlib.suppress(StoreError):  # whoever asks it then is told
             worker.start()
         with self._free:
-            if not self._closed:
+            # Meanwhile a query may have made one of its own, and that be back.
+            kept = not self._closed and len(self._idle) + self._short() < self.size
+            if kept:
                 self._idle.append(worker)
                 self._free.notify()
-                return
-        worker.close()
+        if not kept:
+            worker.close()
 
     def _set_aside(self, lease: _Lease) -> None:
         if not lease.long and self._long() >= self.long:

@@ -157,6 +157,14 @@ def test_long_queries_leave_the_others_alone(pool: WorkerPool) -> None:
     assert pool.counts()["running"] == 0 and pool.counts()["processes"] <= 2
 
 
+def test_a_spare_worker_is_kept_only_where_one_is_missing(store: OxigraphStore) -> None:
+    with WorkerPool(store, size=2) as pool:
+        for _ in range(4):  # each as if the place that it was made for had been taken meanwhile
+            pool._prepare()
+        assert pool.counts()["processes"] == 2
+        assert rows_in(pool.document(VALUE, "json").data, "json") == 1
+
+
 def test_the_queue_is_bounded(store: OxigraphStore) -> None:
     with WorkerPool(store, size=1, long=1, queue=0) as pool:
 
