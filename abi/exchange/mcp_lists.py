@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from abi.exchange.tool_schemas import argument_schema, with_references
+from abi.exchange.tool_schemas import RESULT_SCHEMA, argument_schema, with_references
 from abi.records.record import Record
 
 __all__ = ["ANNOTATIONS", "NEEDS_APPROVAL", "mcp_lists", "mcp_prompt", "mcp_tool"]
@@ -65,21 +65,7 @@ def _said(record: Record, name: str, otherwise: bool) -> bool:
 
 def _output_schema(record: Record) -> dict[str, Any]:
     """What a call gives: the tool's result, and how it was come by."""
-    schema: dict[str, Any] = {
-        "type": "object",
-        "required": ["tool", "arguments", "result"],
-        "properties": {
-            "tool": {"type": "string"},
-            "arguments": {"type": "object", "description": "The values that were used."},
-            "result": {"description": "Rows as objects, or whatever the tool returned."},
-            "query": {"type": ["string", "null"], "description": "The query that ran."},
-            "row_count": {"type": ["integer", "null"]},
-            "truncated": {"type": "boolean"},
-            "seconds": {"type": "number"},
-            "answer": {"type": ["string", "null"]},
-            "citations": {"type": "array", "items": {"type": "object"}},
-        },
-    }
+    schema: dict[str, Any] = {**RESULT_SCHEMA, "properties": dict(RESULT_SCHEMA["properties"])}
     declared = getattr(record, "output_schema", None)
     if isinstance(declared, dict) and declared:
         names = declared.get("$defs", {})

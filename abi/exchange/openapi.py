@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from abi.exchange.tool_schemas import argument_schema, with_references
+from abi.exchange.tool_schemas import RESULT_SCHEMA, argument_schema, with_references
 from abi.records.record import Record
 
 __all__ = ["SERVER", "openapi_document"]
@@ -29,24 +29,11 @@ _ERROR = {
         }
     },
 }
-_RESULT = {
-    "type": "object",
-    "required": ["tool", "arguments", "result", "query", "row_count", "truncated", "seconds"],
-    "properties": {
-        "tool": {"type": "string"},
-        "arguments": {"type": "object", "description": "The values that were used."},
-        "result": {"description": "Rows as objects, or whatever the tool returned."},
-        "query": {"type": ["string", "null"], "description": "The query that ran."},
-        "row_count": {"type": ["integer", "null"]},
-        "truncated": {"type": "boolean"},
-        "seconds": {"type": "number"},
-    },
-}
 
 
 def openapi_document(tools: Sequence[Record], *, title: str, version: str) -> dict[str, Any]:
     """The document. `version` is the catalog's, so that clients see when it is another one."""
-    schemas: dict[str, Any] = {"Error": _ERROR, "ToolResult": _RESULT}
+    schemas: dict[str, Any] = {"Error": _ERROR, "ToolResult": RESULT_SCHEMA}
     paths = {f"/tools/{tool.name}": {"post": _operation(tool, schemas)} for tool in tools}
     return {
         "openapi": "3.1.0",

@@ -8,7 +8,24 @@ from typing import Any, cast
 from abi.records.record import Record
 from abi.tools.arguments import HasParameters, argument_model
 
-__all__ = ["argument_schema", "with_references"]
+__all__ = ["RESULT_SCHEMA", "argument_schema", "with_references"]
+
+RESULT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["tool", "arguments", "result", "query", "row_count", "truncated", "seconds", "answer", "citations"],
+    "properties": {
+        "tool": {"type": "string"},
+        "arguments": {"type": "object", "description": "The values that were used."},
+        "result": {"description": "Rows as objects, or whatever the tool returned."},
+        "query": {"type": ["string", "null"], "description": "The query that ran."},
+        "row_count": {"type": ["integer", "null"]},
+        "truncated": {"type": "boolean"},
+        "seconds": {"type": "number"},
+        "answer": {"type": ["string", "null"], "description": "The rows in words, where the tool has words for them."},
+        "citations": {"type": "array", "items": {"type": "object"}, "description": "The entities of the rows."},
+    },
+}
+"""What a call gives: `ToolResult.document()`."""
 
 
 def argument_schema(record: Record) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from abi.graph.rows import XSD, Rows, Term
+from abi.tools.json_values import literal_of
 
 if TYPE_CHECKING:
     from abi.records.record import Parameter
@@ -67,14 +68,8 @@ def _value(term: Term | None) -> Any:
 def _term(value: Any) -> Term:
     if isinstance(value, IRI):
         return Term("iri", str(value))
-    if isinstance(value, str):
-        return Term("literal", value)
-    if isinstance(value, bool):
-        return Term("literal", "true" if value else "false", XSD + "boolean")
-    if isinstance(value, int):
-        return Term("literal", str(value), XSD + "integer")
-    if isinstance(value, float):
-        return Term("literal", repr(value), XSD + "double")
+    if isinstance(value, str | bool | int | float):
+        return literal_of(value)
     if isinstance(value, Decimal):
         return Term("literal", format(value, "f"), XSD + "decimal")
     if isinstance(value, datetime):

@@ -8,16 +8,15 @@ from typing import Any
 
 from abi.errors import QueryRefused, QuerySyntaxError, ToolFailed
 from abi.findings import Finding
-from abi.graph.guard import check_query
 from abi.graph.template import prefix_lines, syntax_fault
 from abi.graph.tokens import tokenize
 from abi.graph.value_places import Piece, fill, listed_keywords, samples
 from abi.records.jinja_query import template_variables
 from abi.records.record import JinjaQuery, Parameter
 from abi.settings import Settings
-from abi.tools.answer import render_answer
 from abi.tools.jinja_pieces import pieces_of
-from abi.tools.linked_arguments import cited, linked_arguments
+from abi.tools.linked_arguments import linked_arguments
+from abi.tools.query_result import query_result
 from abi.tools.runner import RunContext, ToolResult
 
 __all__ = ["check", "run"]
@@ -31,27 +30,7 @@ def run(record: JinjaQuery, raw_arguments: Mapping[str, Any], context: RunContex
     arguments, terms = linked_arguments(record, raw_arguments, context)
     pieces = pieces_of(record.name, record.query, {n: t.value for n, t in terms.items()}, context.settings)
     query = _query(pieces, record, context.settings)
-    check_query(query, context.settings)
-    rows = context.query(query, rows=context.settings.tool_rows)
-    citations = cited(context, terms.values(), rows)
-    answer = None
-    if record.answer is not None:
-        names = [p.name for p in record.parameters]
-        try:
-            answer = render_answer(record.answer, rows, terms, dict(citations), names=names)
-        except ToolFailed as error:
-            raise ToolFailed(f"{record.name}: {error.message}", hint=error.hint) from error
-    return ToolResult(
-        tool=record.name,
-        arguments=arguments,
-        rows=rows,
-        result=rows.boolean if rows.form == "ask" else rows.python(),
-        query=query,
-        row_count=None if rows.form == "ask" else len(rows),
-        truncated=rows.truncated,
-        citations=citations,
-        answer=answer,
-    )
+    return query_result(record, query, arguments, terms, context)
 
 
 def check(record: JinjaQuery, settings: Settings, *, path: str = "", line: int = 1) -> list[Finding]:

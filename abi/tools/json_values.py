@@ -10,7 +10,7 @@ from typing import Any
 
 from abi.graph.rows import XSD, Rows, Term
 
-__all__ = ["jsonable", "rows_of"]
+__all__ = ["jsonable", "literal_of", "rows_of"]
 
 _JSON = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
 
@@ -43,13 +43,18 @@ def rows_of(result: Any) -> Rows:
     return Rows("select", variables=variables, rows=rows)
 
 
-def _cell(value: Any) -> Term:
+def literal_of(value: str | bool | int | float) -> Term:
+    """A JSON scalar as the literal of its XSD type."""
     if isinstance(value, str):
         return Term("literal", value)
     if isinstance(value, bool):
         return Term("literal", "true" if value else "false", XSD + "boolean")
     if isinstance(value, int):
         return Term("literal", str(value), XSD + "integer")
-    if isinstance(value, float):
-        return Term("literal", repr(value), XSD + "double")
+    return Term("literal", repr(value), XSD + "double")
+
+
+def _cell(value: Any) -> Term:
+    if isinstance(value, str | bool | int | float):
+        return literal_of(value)
     return Term("literal", json.dumps(value, ensure_ascii=False), _JSON)

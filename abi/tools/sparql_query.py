@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from abi.errors import ToolFailed
 from abi.findings import Finding
-from abi.graph.guard import check_query
 from abi.graph.query_terms import whole_query
 from abi.graph.template import Template, check_template, compile_template
 from abi.graph.tokens import tokenize
 from abi.records.record import Parameter, SparqlQuery
 from abi.settings import Settings
-from abi.tools.answer import check_answer, render_answer
-from abi.tools.linked_arguments import cited, linked_arguments
+from abi.tools.answer import check_answer
+from abi.tools.linked_arguments import linked_arguments
+from abi.tools.query_result import query_result
 from abi.tools.runner import RunContext, ToolResult
 
 __all__ = ["check", "columns", "run"]
@@ -62,27 +61,7 @@ def run(record: SparqlQuery, raw_arguments: Mapping[str, Any], context: RunConte
     arguments, terms = linked_arguments(record, raw_arguments, context)
     template = _template(record, context.settings)
     query = template.bind(terms)
-    check_query(query, context.settings)
-    rows = context.query(query, rows=context.settings.tool_rows)
-    citations = cited(context, terms.values(), rows)
-    answer = None
-    if record.answer is not None:
-        names = [p.name for p in record.parameters]
-        try:
-            answer = render_answer(record.answer, rows, terms, dict(citations), names=names)
-        except ToolFailed as error:
-            raise ToolFailed(f"{record.name}: {error.message}", hint=error.hint) from error
-    return ToolResult(
-        tool=record.name,
-        arguments=arguments,
-        rows=rows,
-        result=rows.boolean if rows.form == "ask" else rows.python(),
-        query=query,
-        row_count=None if rows.form == "ask" else len(rows),
-        truncated=rows.truncated,
-        citations=citations,
-        answer=answer,
-    )
+    return query_result(record, query, arguments, terms, context)
 
 
 def _template(record: SparqlQuery, settings: Settings) -> Template:
