@@ -104,7 +104,7 @@ def test_time_ends_a_turn(house: Start) -> None:
     there = house(hangs(), agent_seconds=0.4)
     began = time.monotonic()
     assert there.ask().answer == "I stopped after 0.4 seconds without an answer."
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20  # the model would answer after 30
 
 
 def test_a_model_that_hangs_is_not_waited_for(house: Start) -> None:
@@ -234,13 +234,13 @@ def test_stopping_gives_a_tool_up(house: Start) -> None:
 
     def wait(name: str, arguments: dict[str, Any]) -> None:
         stop.set()
-        release.wait(10)
+        release.wait(60)
 
     there.services.run_hook = wait
     began = time.monotonic()
     *_, result = there.runtime.agent("pilot").stream("Where to?", "t", stop=stop)
     release.set()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert isinstance(result, TurnResult)
     assert (result.answer, result.stopped) == ("Stopped.", True)
     assert there.ask("once more").answer == "Again."

@@ -118,7 +118,7 @@ def test_kill_leaves_each_change_whole_or_absent(tmp_path: Path) -> None:
         store = OxigraphStore.open(Path(sys.argv[1]), create=True)
         def quads(n):
             return [ox.Quad(N(f"urn:s{i}"), N("urn:p"), ox.Literal(n), N("urn:g")) for i in range(50)]
-        n = store.version()
+        n = store.apply(list(store.quads("urn:g")), quads(store.version() + 1))
         print("go", flush=True)
         while True:
             n = store.apply(list(store.quads("urn:g")), quads(n + 1))

@@ -93,11 +93,12 @@ def test_others_wait_and_are_told(worker: QueryWorker) -> None:
 
     def die() -> None:
         with pytest.raises(QueryTimeout):
-            worker.query(DEATH, seconds=1.5)
+            worker.query(DEATH, seconds=4)
 
     slow = threading.Thread(target=die)
     slow.start()
-    time.sleep(0.3)
+    while worker.working_since is None:
+        time.sleep(0.01)
     with pytest.raises(QueryTimeout, match="Other queries"):
         worker.query("ASK {}", seconds=0.2)
     slow.join()

