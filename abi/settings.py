@@ -140,7 +140,7 @@ class Settings(BaseModel):
     @classmethod
     def _hosts(cls, value: list[str]) -> list[str]:
         if value:
-            from abi.net import AllowList
+            from abi.allow_list import AllowList
 
             AllowList(value)
         return value

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from abi.allow_list import AllowList
 from abi.errors import AbiError, Denied, NetworkError
-from abi.net import AllowList, NetClient
+from abi.net import NetClient
 
 
 class Handler(BaseHTTPRequestHandler):

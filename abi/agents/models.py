@@ -115,7 +115,7 @@ class ModelRegistry:
 
     def _require_allowed(self, name: str, address: str) -> None:
         """An address in a name may come from a request or from the graph: it must be one that the operator lists."""
-        from abi.net import AllowList
+        from abi.allow_list import AllowList
 
         if not AllowList(self._services.settings.net_allow).allows(address):
             raise Denied(

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from abi.allow_list import AllowList
 from abi.errors import AbiError, Invalid
-from abi.net import AllowList
 from abi.records.document import Document, decode
 from abi.records.header import MAX_DESCRIPTION_WORDS, Header, near, shared_fields, type_name
 from abi.records.openapi import METHODS, Operation, OperationFault, operation_name
