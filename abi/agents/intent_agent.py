@@ -7,7 +7,6 @@ values and says which step comes next.
 from __future__ import annotations
 
 import logging
-import re
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +21,8 @@ from abi.agents.filtering import keep_by_entities, keep_by_model
 from abi.agents.handoff import mention_of
 from abi.agents.intents import TRACED, Candidate, decide
 from abi.agents.turn import TurnState, is_question, last_request, new_turn
-from abi.errors import AbiError
+from abi.errors import AbiError, ArgumentError
+from abi.patterns import compiled
 
 __all__ = ["begin", "check_entities", "filter_intents", "map_intents", "route"]
 
@@ -209,8 +209,9 @@ def _lets_go(definition: AgentDefinition, text: str) -> bool:
     if not definition.releases_turn_on:
         return False
     try:
-        return re.search(definition.releases_turn_on, text[:1000], re.IGNORECASE) is not None
-    except re.error:
+        return compiled(f"(?i){definition.releases_turn_on}").matches(text[:1000])
+    except (ValueError, ArgumentError) as error:
+        _log.warning("Whether %s keeps the conversation cannot be told: %s", definition.name, error)
         return False
 
 

@@ -15,6 +15,8 @@ from abi.errors import AbiError
 from abi.mcp.consent import agreed, can_ask, visible
 from abi.mcp.offer import Offer, OfferedTool
 from abi.mcp.routes import Caller, Refused, Reply, Routes, document, opened
+from abi.patterns import bounded
+from abi.tools.whole_value import whole_validator
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
@@ -232,12 +234,12 @@ def _failed(code: str, message: str, hint: str, details: dict[str, Any] | None =
 
 def _against(told: Any, schema: dict[str, Any]) -> str:
     """What in a result is not as its tool declares; empty where all is."""
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError, best_match
 
     try:
-        fault = best_match(Draft202012Validator(schema).iter_errors(told))
-    except (SchemaError, RecursionError) as error:
+        with bounded():
+            fault = best_match(whole_validator(schema).iter_errors(told))
+    except (SchemaError, RecursionError, AbiError) as error:
         return str(error)[:300]
     return "" if fault is None else f"{fault.json_path}: {fault.message[:300]}"
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, get_args
 
+from abi.patterns import compiled
 from abi.records.document import Document
 from abi.records.header import Header, common_fields, identifier_fix, near, type_name
 from abi.records.record import AgentSpecification, Intent, IntentScope, IntentType, SystemPrompt
@@ -254,8 +255,8 @@ def _regex(header: Header, name: str) -> str | None:
     if pattern is None:
         return None
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        compiled(pattern)
+    except ValueError as error:
         header.fault(name, "pattern-syntax", f"The pattern does not parse: {error}.", "Correct it.")
         return None
     return pattern

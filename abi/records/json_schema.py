@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from abi.patterns import compiled
 from abi.records.header import Header, type_name
 from abi.records.openapi_references import OperationFault, references, resolved
 
@@ -80,6 +80,8 @@ def schema_faults(text: str) -> tuple[tuple[str, str], ...]:
     for path, pattern in () if places else _patterns(schema, ""):
         if (why := _no_pattern(pattern)) is not None:
             places.setdefault(path, f"{_brief(repr(pattern))} is no regular expression: {_brief(why)}")
+    if not places and '"unevaluatedProperties"' in text and '"patternProperties"' in text:
+        places[""] = "unevaluatedProperties beside patternProperties is not supported, additionalProperties is"
     return tuple(sorted(places.items()))
 
 
@@ -110,14 +112,9 @@ def _patterns(schema: Any, path: str) -> Iterator[tuple[str, str]]:
 def _no_pattern(pattern: str) -> str | None:
     """Why neither of the engines by which arguments are checked takes a pattern; None where one does."""
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        from pydantic_core import SchemaError, SchemaValidator, core_schema
-
-        try:
-            SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
-        except SchemaError:
-            return str(error) or type(error).__name__
+        compiled(pattern)
+    except ValueError as error:
+        return str(error)
     return None
 
 

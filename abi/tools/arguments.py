@@ -15,11 +15,12 @@ from functools import lru_cache
 from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
-from pydantic_core import PydanticCustomError, SchemaError
 
 from abi.errors import ArgumentError
 from abi.graph.rows import XSD, Term
+from abi.patterns import bounded
 from abi.records.record import Parameter
+from abi.tools.schema_scalars import fail, matching
 
 __all__ = ["HasParameters", "argument_error", "argument_model", "faults_of", "term_of", "validate"]
 
@@ -76,7 +77,8 @@ def faults_of(record: HasParameters, raw: Mapping[str, Any]) -> tuple[dict[str, 
     faults: list[dict[str, Any]] = []
     values: dict[str, Any] = {}
     try:
-        whole = model.model_validate(given)
+        with bounded():
+            whole = model.model_validate(given)
         values = {name: getattr(whole, key) for name, key in names.items() if getattr(whole, key) is not None}
     except ValidationError as error:
         wrong = set()
@@ -115,31 +117,23 @@ def term_of(parameter: Parameter, value: Any) -> Term:
 
 @lru_cache(maxsize=1024)
 def _model(name: str, description: str, parameters: tuple[str, ...]) -> type[BaseModel]:
-    try:
-        return _make(name, description, parameters, "rust-regex")
-    except SchemaError:
-        # Rust's expressions are linear but know no look-around.
-        try:
-            return _make(name, description, parameters, "python-re")
-        except (SchemaError, re.error) as error:
-            raise ArgumentError(f"{name}: a parameter's pattern is no regular expression ({error}).") from error
-
-
-def _make(name: str, description: str, parameters: tuple[str, ...], engine: Any) -> type[BaseModel]:
     fields: dict[str, Any] = {}
     for i, text in enumerate(parameters):
         parameter = Parameter.model_validate_json(text)
         usable = parameter.name.isidentifier() and not parameter.name.startswith("_")
         usable = usable and not hasattr(BaseModel, parameter.name)
         key = parameter.name if usable else f"argument_{i}"
-        fields[key] = _field(parameter, None if usable else parameter.name)
+        try:
+            fields[key] = _field(parameter, None if usable else parameter.name)
+        except ValueError as error:
+            message = f"{name}: the pattern of {parameter.name} is no regular expression ({error})."
+            raise ArgumentError(message) from error
     config = ConfigDict(
         extra="forbid",
         coerce_numbers_to_str=True,
         allow_inf_nan=False,
         protected_namespaces=(),
         validate_default=True,
-        regex_engine=engine,
         populate_by_name=True,
     )
     title = "".join(part.capitalize() for part in re.split(r"\W|_", name)) + "Arguments"
@@ -150,13 +144,14 @@ def _field(parameter: Parameter, alias: str | None) -> Any:
     """The annotation and the field of one parameter."""
     kind, before, after = _type(parameter)
     limits: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     if parameter.minimum is not None:
         limits["ge"] = parameter.minimum
     if parameter.maximum is not None:
         limits["le"] = parameter.maximum
     if parameter.pattern is not None and kind is str:
-        limits["pattern"] = f"^(?:{parameter.pattern})$"
-    extra: dict[str, Any] = {}
+        extra["pattern"] = f"^(?:{parameter.pattern})$"
+        after = [*after, AfterValidator(matching(extra["pattern"], parameter.pattern))]
     if parameter.enum:
         extra["enum"] = parameter.enum
         after = [*after, AfterValidator(_one_of(parameter.enum))]
@@ -207,21 +202,17 @@ def _type(parameter: Parameter) -> tuple[Any, list[Any], list[Any]]:
     return str, [], [AfterValidator(_text)]
 
 
-def _fail(message: str) -> PydanticCustomError:
-    return PydanticCustomError("argument", "{message}", {"message": message})
-
-
 def _text(value: str) -> str:
     if len(value) > MAX_TEXT:
-        raise _fail(f"a text has at most {MAX_TEXT:,} characters")
+        raise fail(f"a text has at most {MAX_TEXT:,} characters")
     if any("\ud800" <= c <= "\udfff" for c in value):
-        raise _fail("the text holds half of a character (a lone surrogate)")
+        raise fail("the text holds half of a character (a lone surrogate)")
     return value
 
 
 def _iri(value: str) -> str:
     if len(value) > MAX_TEXT or not _IRI.fullmatch(value):
-        raise _fail("an absolute IRI is needed, like https://example.org/x")
+        raise fail("an absolute IRI is needed, like https://example.org/x")
     return value
 
 
@@ -237,7 +228,7 @@ def _json(value: Any) -> Any:
 
 def _no_boolean(value: Any) -> Any:
     if isinstance(value, bool):
-        raise _fail("a number is needed, not true or false")
+        raise fail("a number is needed, not true or false")
     return value
 
 
@@ -246,7 +237,7 @@ def _integer(local: str) -> Callable[[int], int]:
 
     def check(value: int) -> int:
         if not least <= value < 2**63:
-            raise _fail(f"the number must be from {least} to {2**63 - 1}")
+            raise fail(f"the number must be from {least} to {2**63 - 1}")
         return value
 
     return check
@@ -258,9 +249,9 @@ def _datetime(value: Any) -> Any:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise _fail("a date or a time in ISO 8601 is needed, like 2026-01-31 or 2026-01-31T12:00:00Z") from None
+            raise fail("a date or a time in ISO 8601 is needed, like 2026-01-31 or 2026-01-31T12:00:00Z") from None
     if not isinstance(value, datetime):
-        raise _fail("a date or a time in ISO 8601 is needed, like 2026-01-31 or 2026-01-31T12:00:00Z")
+        raise fail("a date or a time in ISO 8601 is needed, like 2026-01-31 or 2026-01-31T12:00:00Z")
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
@@ -269,7 +260,7 @@ def _one_of(allowed: Sequence[Any]) -> Callable[[Any], Any]:
         for one in allowed:
             if value == one or (not isinstance(value, bool) and str(value) == str(one)):
                 return value
-        raise _fail(f"one of {', '.join(str(a) for a in allowed)} is needed")
+        raise fail(f"one of {', '.join(str(a) for a in allowed)} is needed")
 
     return check
 
@@ -280,6 +271,4 @@ def _message(kind: str, message: str, names: Mapping[str, str]) -> str:
     if kind == "extra_forbidden":
         known = ", ".join(names)
         return f"is not an argument; there {'are: ' + known if known else 'are none'}"
-    if kind == "string_pattern_mismatch":
-        return message.replace("String should match pattern", "must match").replace("'^(?:", "'").replace(")$'", "'")
     return message[:1].lower() + message[1:]

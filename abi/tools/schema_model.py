@@ -18,6 +18,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import PydanticUndefined, SchemaError
 
 from abi.errors import Unsupported
+from abi.patterns import bounded
 from abi.tools.arguments import argument_error
 from abi.tools.schema_types import TypeBuilder, means_nothing
 
@@ -38,13 +39,9 @@ def schema_model(schema: Mapping[str, Any] | bool, name: str) -> type[BaseModel]
 def _cached(text: str, name: str) -> type[BaseModel]:
     schema = json.loads(text)
     try:
-        return TypeBuilder(schema, name, "rust-regex").root_model()
-    except SchemaError:
-        # Rust's expressions are linear but know no look-around.
-        try:
-            return TypeBuilder(schema, name, "python-re").root_model()
-        except Exception as error:
-            raise Unsupported(f"The schema of {name} has a pattern that is no regular expression: {error}") from error
+        return TypeBuilder(schema, name).root_model()
+    except (ValueError, SchemaError) as error:
+        raise Unsupported(f"The schema of {name} has a pattern that is no regular expression: {error}") from error
     except RecursionError as error:
         raise Unsupported(f"The schema of {name} is nested too deeply.") from error
 
@@ -71,7 +68,8 @@ def schema_faults(model: type[BaseModel], raw: Any) -> tuple[Any, list[dict[str,
     if isinstance(raw, Mapping):
         raw = {str(key): value for key, value in raw.items()}
     try:
-        return _plain(model.model_validate(raw), top=True), []
+        with bounded():
+            return _plain(model.model_validate(raw), top=True), []
     except ValidationError as error:
         return None, _faults(error, raw, model)
     except RecursionError:
@@ -139,8 +137,6 @@ def _message(kind: str, message: str, context: Mapping[str, Any], model: type[Ba
             return "is not known here"
         known = ", ".join(field.alias or key for key, field in model.model_fields.items())
         return f"is not an argument; there {'are: ' + known if known else 'are none'}"
-    if kind == "string_pattern_mismatch":
-        return f"must match {context.get('pattern')!r}"
     if kind == "model_type":
         return "should be an object"
     return message[:1].lower() + message[1:]

@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-__all__ = ["FORMATS", "documented", "fail", "one_of", "scalar"]
+from abi.patterns import compiled
+
+__all__ = ["FORMATS", "documented", "fail", "matching", "one_of", "scalar"]
 
 
 def documented(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,10 +42,12 @@ def scalar(kind: str, schema: dict[str, Any]) -> Any:
         limits = {new: schema[old] for old, new in names.items() if _is_number(schema.get(old))}
         python: Any = int if kind == "integer" else Union[int, float]  # noqa: UP007
         return Annotated[python, Field(**limits), BeforeValidator(_no_boolean), shown]
-    names = {"minLength": "min_length", "maxLength": "max_length", "pattern": "pattern"}
+    names = {"minLength": "min_length", "maxLength": "max_length"}
     limits = {new: schema[old] for old, new in names.items() if old in schema}
     check = FORMATS.get(schema.get("format", ""))
     after = [AfterValidator(_formatted(schema["format"], *check))] if check else []
+    if "pattern" in schema:
+        after.append(AfterValidator(matching(schema["pattern"])))
     return Annotated[(str, Field(**limits), BeforeValidator(_text), *after, shown)]
 
 
@@ -66,6 +70,18 @@ def one_of(allowed: Sequence[Any], schema: dict[str, Any]) -> Any:
 
 def fail(message: str) -> PydanticCustomError:
     return PydanticCustomError("argument", "{message}", {"message": message})
+
+
+def matching(pattern: str, shown: str | None = None) -> Callable[[str], str]:
+    """Raises ValueError for a pattern that is no regular expression."""
+    one = compiled(pattern)
+
+    def check(value: str) -> str:
+        if not one.matches(value):
+            raise fail(f"must match {shown or pattern!r}")
+        return value
+
+    return check
 
 
 def _is_number(value: Any) -> bool:

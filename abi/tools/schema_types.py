@@ -7,7 +7,7 @@ import keyword
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, ForwardRef, Literal, Union
+from typing import Annotated, Any, ForwardRef, Union
 
 from pydantic import (
     AfterValidator,
@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from abi.errors import Unsupported
 from abi.tools.schema_scalars import documented, fail, one_of, scalar
+from abi.tools.whole_value import whole_validator
 
 __all__ = ["ANNOTATIONS", "TypeBuilder", "means_nothing", "plain_types"]
 
@@ -43,12 +44,11 @@ _MAX_SCHEMAS = 20_000
 
 
 class TypeBuilder:
-    """Builds one model with all that it holds. `engine` is pydantic's: rust-regex or python-re."""
+    """Builds one model with all that it holds."""
 
-    def __init__(self, schema: Any, name: str, engine: Literal["rust-regex", "python-re"]) -> None:
+    def __init__(self, schema: Any, name: str) -> None:
         self._schema = schema
         self._name = "".join(part[:1].upper() + part[1:] for part in re.split(r"\W|_", name)) or "Value"
-        self._engine: Any = engine
         self._named: dict[str, Any] = {}
         self._forward: dict[str, str] = {}
         self._recursive: set[str] = set()
@@ -72,11 +72,7 @@ class TypeBuilder:
 
     def _checked(self, model: type[BaseModel]) -> type[BaseModel]:
         """A subclass that looks at the whole value for what the types do not say."""
-        from jsonschema import Draft202012Validator
-        from referencing import Registry
-
-        # With a registry of its own, jsonschema fetches nothing.
-        whole = Draft202012Validator(self._schema, registry=Registry())
+        whole = whole_validator(self._schema)
 
         def check(value: Any) -> Any:
             plain = to_jsonable_python(_given(value), by_alias=True)
@@ -256,7 +252,6 @@ class TypeBuilder:
             coerce_numbers_to_str=True,
             allow_inf_nan=False,
             protected_namespaces=(),
-            regex_engine=self._engine,
             populate_by_name=True,
         )
         base = create_model("_Base", __config__=config)

@@ -7,6 +7,7 @@ from typing import Any
 
 from abi.errors import AbiError, ToolFailed
 from abi.findings import Finding, Severity
+from abi.patterns import bounded
 from abi.records.record import SqlppQuery
 from abi.records.sqlpp_tokens import SqlppFault, tokenize
 from abi.tools.answer import render_answer
@@ -18,6 +19,7 @@ from abi.tools.schema_model import schema_values
 from abi.tools.sqlpp_duckdb import translate
 from abi.tools.sqlpp_words import refusals
 from abi.tools.tool_secrets import ToolSecrets
+from abi.tools.whole_value import whole_validator
 
 __all__ = ["check", "fits_output", "run"]
 
@@ -107,9 +109,8 @@ def fits_output(tool: str, schema: Mapping[str, Any] | None, result: Any) -> Non
     """Raises ToolFailed where a result is not as the record's `output` says."""
     if schema is None:
         return
-    from jsonschema import Draft202012Validator
-
-    error = next(iter(Draft202012Validator(schema).iter_errors(result)), None)
+    with bounded():
+        error = next(iter(whole_validator(schema).iter_errors(result)), None)
     if error is not None:
         where = ".".join(str(part) for part in error.absolute_path)
         shown = error.message if len(error.message) < 300 else error.message[:300] + "..."

@@ -212,6 +212,17 @@ def test_a_pattern_releases_the_active_agent(services: SmallServices, runtime: A
     assert travel.invoke("bye now", "t").agent == "travel"
 
 
+def test_a_pattern_that_never_ends_is_given_up(
+    services: SmallServices, runtime: AgentRuntime, caplog: pytest.LogCaptureFixture
+) -> None:
+    route_finder = services.records["route_finder"].model_copy(update={"releases_turn_on": "^(?!x)(a|a)*$"})
+    services.put(route_finder)
+    travel = runtime.agent("travel")
+    travel.invoke("Direct flights from BOI", "t")
+    travel.invoke("a" * 60 + "!", "t")
+    assert "Whether route_finder keeps the conversation cannot be told" in caplog.text
+
+
 def test_nested_agents_are_found_by_mention(services: SmallServices, runtime: AgentRuntime) -> None:
     services.put(scripted_agent("top", ["travel"]))
     turn = runtime.agent("top").invoke("@route_finder direct flights from BOI", "t")

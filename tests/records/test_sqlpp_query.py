@@ -117,6 +117,11 @@ FAULTS = [
         "SELECT 1",
         (5, "input.patternProperties", "input-schema"),
     ),
+    (
+        "name: t\ndescription: d\ninput:\n  patternProperties: {}\n  unevaluatedProperties: false\n" + SECRETS,
+        "SELECT 1",
+        (4, "input", "input-schema"),
+    ),
     *(
         (
             f"name: t\ndescription: d\ninput:\n  $ref: '{ref}'\n  $defs: {{a: {{$ref: '#/$defs/a'}}}}\n" + SECRETS,

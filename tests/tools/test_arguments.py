@@ -79,6 +79,7 @@ def test_values(parameter: Parameter, raw: Any, value: Any, term: str | None) ->
         (p("x", enum=["a"]), "c"),
         (p("x", pattern="[A-Z]{2}"), "IDA"),
         (p("x", pattern="[A-Z]{2}"), "ID\n"),
+        (p("x", pattern="(?!no)[a-z]*"), "yes\n"),
         (p("x", pattern="a|b"), "ac"),
         (p("x"), {"a": 1}),
         (p("x"), "y" * 10_001),
@@ -150,6 +151,8 @@ def test_a_bad_default_or_pattern_is_a_fault() -> None:
 def test_a_hostile_pattern_is_linear() -> None:
     with pytest.raises(ArgumentError):
         validate(record(p("x", pattern="(a+)+b")), {"x": "a" * 5000})
+    with pytest.raises(ArgumentError, match="takes longer than 1 s"):
+        validate(record(p("x", pattern="(?!x)(a|a)*")), {"x": "a" * 60 + "!"})
 
 
 @settings(max_examples=150, deadline=None)

@@ -26,6 +26,9 @@ USER = {
 }
 
 
+PATTERN = "PATTERN"
+
+
 def arguments(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **more}
 
@@ -170,6 +173,54 @@ def test_references_that_leave_the_schema_are_refused(ref: Any) -> None:
 def test_a_pattern_that_does_not_parse_is_refused() -> None:
     with pytest.raises(Unsupported, match="no regular expression"):
         schema_model(arguments({"a": {"type": "string", "pattern": "("}}), "tool")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "pattern": PATTERN},
+        {"type": "array", "items": {"type": "string", "pattern": PATTERN}},
+        {"not": {"pattern": PATTERN}},
+        {"if": {"pattern": PATTERN}, "then": False},
+        {"oneOf": [{"type": "string", "pattern": PATTERN, "maxLength": 100}, {"type": "null"}]},
+        {"type": "object", "propertyNames": {"pattern": PATTERN}},
+        {"type": "object", "patternProperties": {PATTERN: {"type": "integer"}}},
+        {"type": "object", "patternProperties": {PATTERN: True}, "additionalProperties": False},
+        {"type": "object", "patternProperties": {PATTERN: True}, "additionalProperties": {"type": "integer"}},
+    ],
+)
+@pytest.mark.parametrize(("pattern", "ends"), [("^(a|a)*$", True), ("^(?!x)(a|a)*$", False)])
+def test_no_pattern_hangs_wherever_it_stands(schema: Any, pattern: str, ends: bool) -> None:
+    """A linear one is told whether it matches; with look-around the time has a limit."""
+    schema = json.loads(json.dumps(schema).replace(PATTERN, pattern))
+    text = "a" * 60 + "!"
+    value = [text] if schema.get("type") == "array" else {text: 1} if schema.get("type") == "object" else text
+    model = schema_model(arguments({"x": schema}), "tool")
+    with contextlib.nullcontext() if ends else pytest.raises(ArgumentError, match=r"takes longer than 1 s"):
+        schema_faults(model, {"x": value})
+
+
+@pytest.mark.parametrize("pattern", ["^a$", "^(?!b)a$"])
+def test_a_line_s_end_is_no_end_of_a_text(pattern: str) -> None:
+    by_type: dict[str, Any] = {"type": "string", "pattern": pattern}
+    by_value: dict[str, Any] = {"not": {"not": {"pattern": pattern}}}
+    by_name = {"type": "object", "patternProperties": {pattern: {}}, "additionalProperties": False}
+    assert not faults(arguments({"x": by_type, "y": by_value, "z": by_name}), {"x": "a", "y": "a", "z": {"a": 1}})
+    wrong = faults(arguments({"x": by_type, "y": by_value, "z": by_name}), {"x": "a", "y": "a\n", "z": {"a\n": 1}})
+    assert wrong.keys() == {"y", "z"}
+    assert faults(arguments({"x": by_type}), {"x": "a\n"}).keys() == {"x"}
+
+
+def test_the_names_that_patterns_leave_over() -> None:
+    schema = {"type": "object", "properties": {"b": {}}, "patternProperties": {"^a": {"type": "integer"}}}
+    value = {"b": "x", "a1": 1, "c": 2}
+    closed = arguments({"x": {**schema, "additionalProperties": False}})
+    assert faults(closed, {"x": value}) == {"x": "'c' does not match any of the regexes: '^a'"}
+    texts = arguments({"x": {**schema, "additionalProperties": {"type": "string"}}})
+    assert faults(texts, {"x": value}) == {"x.c": "2 is not of type 'string'"}
+    assert faults(arguments({"x": schema}), {"x": {"a1": "no"}}) == {"x.a1": "'no' is not of type 'integer'"}
+    with pytest.raises(Unsupported, match="unevaluatedProperties and patternProperties"):
+        schema_model(arguments({"x": {**schema, "unevaluatedProperties": False}}), "tool")
 
 
 def test_a_model_of_a_value_that_is_no_object() -> None:

@@ -22,7 +22,7 @@ from abi.records.sqlpp_tokens import SqlppFault
 from abi.settings import Settings
 from abi.tools.runner import RunContext, run
 from abi.tools.sqlpp_duckdb import translate
-from abi.tools.sqlpp_query import check
+from abi.tools.sqlpp_query import check, fits_output
 from abi.tools.sqlpp_words import refusals
 
 SEED = Path(__file__).parents[1] / "records" / "seed" / "sqlpp_query.sqlpp"
@@ -277,6 +277,12 @@ def test_results_are_checked_by_the_output(context: RunContext) -> None:
         run(query("SELECT o.id FROM orders o", output=output), {}, context)
     output["items"]["properties"]["id"]["type"] = "integer"
     assert run(query("SELECT o.id FROM orders o", output=output), {}, context).row_count == 4
+
+
+def test_a_pattern_of_an_output_cannot_hang() -> None:
+    fits_output("q", {"items": {"not": {"pattern": "^(a|a)*$"}}}, ["a" * 60 + "!"])
+    with pytest.raises(ArgumentError, match="takes longer than 1 s"):
+        fits_output("q", {"items": {"pattern": "^(?!x)(a|a)*$"}}, ["a" * 60 + "!"])
 
 
 @pytest.mark.parametrize(
