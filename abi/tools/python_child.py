@@ -1,7 +1,8 @@
 """The other side of `abi.tools.python_process`: calls one function after another until its input ends.
 
 The main thread calls, as signals and event loops want it. Another one reads: when the parent is gone, the process ends
-in the middle of any call, with all that it has started.
+in the middle of any call, with all that it has started. On Linux that holds for what has left its session, too: see
+`abi.tools.descendants`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from abi import errors
 from abi.errors import AbiError, ToolFailed
 from abi.graph.rows import Rows, Term
 from abi.graph.worker_process import receive, send
+from abi.tools.descendants import guarded, is_guarded
 from abi.tools.graph import IRI, Graph
 from abi.tools.python_call import Job, call
 
@@ -65,12 +67,13 @@ class _Parent:
             while (message := receive(self._in)) is not None:
                 self.messages.put(message)
         with contextlib.suppress(OSError):
-            if hasattr(os, "killpg"):
+            if hasattr(os, "killpg") and not is_guarded():
                 os.killpg(os.getpid(), signal.SIGKILL)
         os._exit(0)
 
 
 def main() -> None:
+    guarded()
     parent = _Parent()
     graph = Graph(parent.ask)
     parent.tell({"ready": True})

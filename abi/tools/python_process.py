@@ -25,6 +25,7 @@ from abi import errors
 from abi.errors import AbiError, ToolFailed
 from abi.graph.rows import Term
 from abi.graph.worker_process import receive, send
+from abi.tools.descendants import is_guarded
 from abi.tools.graph import IRI, Ask
 
 __all__ = ["PythonJob", "PythonProcess", "call_apart", "end_processes"]
@@ -35,6 +36,8 @@ _START_SECONDS = 60.0
 """A machine under load may take long to start a process; the time of a call does not count yet."""
 _LOOK = 0.5
 """Seconds between two looks at whether a silent process still lives: what it has started may hold its output open."""
+_GUARD_SECONDS = 10.0
+"""What the one that guards a process may take to end it; on a machine under load that is no short time."""
 _CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from abi.tools.python_child import main; main()"
 
 
@@ -121,7 +124,12 @@ class PythonProcess:
         return reply["result"]
 
     def end(self) -> None:
-        """End it, and all that it has started and that did not leave its session."""
+        """End it, and all that it has started."""
+        if is_guarded():
+            # Who guards it is asked first: after its death nobody knows what has left the session.
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GUARD_SECONDS)
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -140,3 +140,9 @@ def test_a_closed_pipe_is_quiet() -> None:
     program = f"{shlex.quote(sys.executable)} -m abi.cli.main --help | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "abi", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("abi ")
+    assert subprocess.run([sys.executable, "-m", "abi", "nothing"], capture_output=True, check=False).returncode == 2

@@ -22,6 +22,7 @@ from abi.records.reader import ReadContext, read_file
 from abi.records.record import PythonFunction
 from abi.records.scan import scan
 from abi.settings import Settings
+from abi.tools.descendants import is_guarded
 from abi.tools.json_values import rows_of
 from abi.tools.python_function import job_of, run
 from abi.tools.python_process import call_apart, end_processes
@@ -398,15 +399,35 @@ def fork(path: str):
         child_says(path)
     time.sleep(600)
 
+def daemon(path):
+    "Twice forked and in a session of its own, as daemons are."
+    first = os.fork()
+    if first == 0:
+        os.setsid()
+        if os.fork() == 0:
+            child_says(path)
+        os._exit(0)
+    os.waitpid(first, 0)
+    while not (Path(path).exists() and Path(path).read_text()):
+        time.sleep(0.01)
+
 @tool
 def leave(path: str):
     "x"
-    if os.fork() == 0:
-        os.setsid()
-        child_says(path)
-    while not Path(path).exists():
-        time.sleep(0.01)
+    daemon(path)
     os._exit(7)
+
+@tool
+def leave_and_hang(path: str):
+    "x"
+    daemon(path)
+    time.sleep(600)
+
+@tool
+def leave_and_answer(path: str):
+    "x"
+    daemon(path)
+    return 3
 
 @tool
 def shout():
@@ -459,12 +480,48 @@ def test_what_a_tool_has_started_is_ended_with_it(workspace: Workspace) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_tool_that_ends_its_process_is_told_although_a_daemon_of_it_goes_on(workspace: Workspace) -> None:
+def test_a_tool_that_ends_its_process_is_told_although_it_has_left_a_daemon(workspace: Workspace) -> None:
     workspace.write("t.py", HANGS)
     note = workspace.root / "pid"
     with pytest.raises(ToolFailed, match=r"leave ended its process \(exit code 7\)"):
         limited(workspace, "leave", 120, path=str(note))
-    os.kill(int(note.read_text()), signal.SIGKILL)
+    if not is_guarded():
+        os.kill(int(note.read_text()), signal.SIGKILL)
+    assert gone(int(note.read_text()))
+
+
+@pytest.mark.skipif(not is_guarded(), reason="only Linux tells whose child a daemon was")
+def test_a_daemon_ends_with_the_tool_that_is_out_of_time(workspace: Workspace) -> None:
+    workspace.write("t.py", HANGS)
+    note = workspace.root / "pid"
+    with pytest.raises(ToolFailed, match="took longer"):
+        limited(workspace, "leave_and_hang", 10, path=str(note))
+    assert gone(int(note.read_text()))
+
+
+@pytest.mark.skipif(not is_guarded(), reason="only Linux tells whose child a daemon was")
+def test_a_daemon_of_a_tool_ends_with_the_workspace(workspace: Workspace) -> None:
+    workspace.write("t.py", HANGS)
+    note = workspace.root / "pid"
+    assert limited(workspace, "leave_and_answer", 120, path=str(note)) == 3
+    os.kill(int(note.read_text()), 0)
+    end_processes(workspace.root)
+    assert gone(int(note.read_text()))
+
+
+@pytest.mark.skipif(not is_guarded(), reason="only Linux tells whose child a daemon was")
+def test_a_daemon_of_a_tool_ends_with_an_abi_that_is_killed(workspace: Workspace) -> None:
+    workspace.write("t.py", HANGS)
+    note = workspace.root / "pid"
+    script = (
+        "import os, signal, sys; from pathlib import Path; from abi.tools.python_process import PythonJob, call_apart; "
+        "root, note = Path(sys.argv[1]), sys.argv[2]; "
+        "job = PythonJob(root, 'leave_and_answer', 't.py', 'leave_and_answer', (root / 't.py').read_bytes()); "
+        "call_apart(job, {'path': note}, seconds=120); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(workspace.root), str(note)], timeout=240, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert gone(int(note.read_text()))
 
 
 def test_nothing_that_a_tool_or_its_children_write_gets_on_stdout(
