@@ -48,7 +48,8 @@ def read_settings(cls: type[Settings], workspace: Path) -> tuple[Settings, dict[
         findings += [_finding(cls, fault, located, origins) for fault in error.errors()]
     if findings:
         findings = sorted(set(findings))
-        raise Invalid(f"The settings have {len(findings)} fault(s): {findings[0]}", findings)
+        faults = "a fault" if len(findings) == 1 else f"{len(findings)} faults"
+        raise Invalid(f"The settings have {faults}.", findings)
     return settings, {name: origins.get(name, "default") for name in cls.model_fields}
 
 

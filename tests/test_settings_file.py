@@ -56,6 +56,8 @@ def test_all_faults_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("abi.yaml", 9, "traces", "yaml-duplicate-key"),
         ("", 0, "tool_rows", "setting-wrong"),
     }
+    # Whoever shows the error shows its findings, too.
+    assert caught.value.message == "The settings have 9 faults."
     fixes = {f.field: f.fix for f in caught.value.findings}
     assert fixes["query_second"] == "Did you mean 'query_seconds'?"
 

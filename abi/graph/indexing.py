@@ -7,10 +7,11 @@ graph held of a file is replaced by what the file holds now; a graph that was ed
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyoxigraph as ox
@@ -27,8 +28,9 @@ from abi.graph.names import Names, source_graph
 from abi.graph.oxigraph import OxigraphStore
 from abi.graph.query_terms import unknown_query_terms
 from abi.records.commits import last_commits
+from abi.records.document import marks
 from abi.records.record import Source
-from abi.records.scan import ScanResult, SourceFile, scan
+from abi.records.scan import RDF_SUFFIXES, ScanResult, SourceFile, scan
 from abi.settings import Settings
 
 __all__ = ["CheckReport", "IndexReport", "Indexer", "Progress", "check_files", "files_behind"]
@@ -188,7 +190,8 @@ class Indexer:
         for n, file in enumerate(wanted):
             tell("read", n, len(wanted))
             if file.path == SETTINGS_FILE:
-                plan.loaded.append(Loaded(file, source_graph(self.settings.base_iri, file.path)))
+                graph = source_graph(self.settings.base_iri, file.path)
+                plan.loaded.append(Loaded(file, graph, findings=marks(file.data, file.path)))
             else:
                 plan.loaded.append(self.loader.read(file))
         tell("read", len(wanted), len(wanted))
@@ -272,12 +275,16 @@ class Indexer:
         # The gate would only repeat what is wrong with a file that was not read whole.
         if net:
             tell("validate", 0, 1)
+            unread = _Unread(plan, self.settings)
+            self.gate.expected = unread.may_hold
             found = _of_duplicates(self.gate.check(net), plan.loaded)
             tell("validate", 1, 1)
             seen = {(f.path, f.line, f.code) for f in findings}
             findings += [f for f in found if (f.path, f.line, f.code) not in seen]
             stores = [self.store, *self.beside]
-            findings += unknown_query_terms(plan.loaded, net, stores, self.settings.all_prefixes())
+            found = unknown_query_terms(plan.loaded, net, stores, self.settings.all_prefixes())
+            # A term may be declared by what could not be read.
+            findings += [] if unread.has_rdf else found
         return sorted(set(findings))
 
     def _count(self, plan: _Plan, change: Change) -> IndexReport:
@@ -347,6 +354,32 @@ def _of_duplicates(found: list[Finding], loaded: Sequence[Loaded]) -> list[Findi
         elif finding.line not in lines.get(finding.path, ()):
             kept.append(finding)
     return kept
+
+
+class _Unread:
+    """Files with faults. What is missing may stand in one: that is told, and not what follows from it."""
+
+    def __init__(self, plan: _Plan, settings: Settings) -> None:
+        faulty = {f.path for f in plan.findings if f.severity == "error"}
+        files = [one.file for one in plan.loaded if one.file.path in faulty]
+        self._texts = {file.path: _text(file, settings.max_rdf_bytes) for file in files}
+        # Nobody knows what is in a folder that cannot be opened.
+        self._unseen = bool(faulty - self._texts.keys())
+        self.has_rdf = self._unseen or any(PurePosixPath(p).suffix.lower() in RDF_SUFFIXES for p in self._texts)
+
+    def may_hold(self, name: str, path: str) -> bool:
+        local = name.strip("<>").replace("#", "/").rsplit("/", 1)[-1]
+        word = re.compile(rf"(?<!\w){re.escape(local)}(?!\w)")
+        others = [text for other, text in self._texts.items() if other != path]
+        return self._unseen or any(text is None or word.search(text) for text in others)
+
+
+def _text(file: SourceFile, most: int) -> str | None:
+    """With the file's name, which may be all that is left of it. None where it is not to be had."""
+    try:
+        return f"{PurePosixPath(file.path).stem} {file.data.decode('utf-8-sig')}" if file.size <= most else None
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 _DEFINED_IN = ox.NamedNode(terms.DEFINED_IN)

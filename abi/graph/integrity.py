@@ -56,6 +56,8 @@ class Fault:
     graph: str = ""
     other: Node | None = None
     """The record that it clashes with."""
+    missing: str = ""
+    """The name of what is not there."""
 
 
 def integrity_faults(candidate: Candidate) -> list[Fault]:
@@ -180,7 +182,9 @@ def _dangling(candidate: Candidate) -> Iterator[Fault]:
         field, what, families = _REFERENCES[predicate]
         missing = _missing(candidate, target)
         text = f"{_name(candidate, subject)} refers to the {what} {missing}, which does not exist"
-        yield Fault(subject, field, "error", "reference-dangling", text, _near(candidate, missing, families))
+        yield Fault(
+            subject, field, "error", "reference-dangling", text, _near(candidate, missing, families), missing=missing
+        )
 
 
 def _selectors(candidate: Candidate) -> Iterator[Fault]:
@@ -218,7 +222,7 @@ def _unmatched(candidate: Candidate, selector: Node, prompt: Node) -> Iterator[F
         if not tools:
             text = f"{owner} selects the tool {name.value}, which does not exist"
             near = _near(candidate, name.value, ("tool",))
-            yield Fault(prompt, "tools", "warning", "selector-unmatched", text, near)
+            yield Fault(prompt, "tools", "warning", "selector-unmatched", text, near, missing=name.value)
         elif predicate and not any(holds(predicate, _annotations(candidate, tool)) for tool in tools):
             text = f"{owner} selects the tool {name.value} with {texts[0]}, and its annotations are others"
             fix = "Correct the annotations of one of the two."
@@ -252,7 +256,7 @@ def _classes(candidate: Candidate) -> Iterator[Fault]:
         known = {c.value.replace("#", "/").rsplit("/", 1)[-1] for c in candidate.subjects(_TYPE, _OWL_CLASS)}
         near = _nearest(value.value.replace("#", "/").rsplit("/", 1)[-1], known)
         fix = f"Did you mean {near}?" if near else "Declare it in an ontology of the workspace, or correct its IRI."
-        yield Fault(node, "value_class", "warning", "class-unknown", text, fix)
+        yield Fault(node, "value_class", "warning", "class-unknown", text, fix, missing=value.value)
 
 
 def _orphans(candidate: Candidate) -> Iterator[Fault]:

@@ -18,6 +18,8 @@ import pyoxigraph as ox
 from abi.errors import UsageError
 from abi.findings import Finding
 from abi.graph.formats import Format, format_of
+from abi.graph.literal_forms import ill_typed_literals
+from abi.records.document import marks
 from abi.settings import Settings
 
 if TYPE_CHECKING:
@@ -65,7 +67,11 @@ def parse_rdf(file: SourceFile, graph: str | None, settings: Settings, parser: P
     except (UsageError, OSError) as error:
         message = f"the file cannot be read: {getattr(error, 'message', None) or error}"
         return ParsedRdf(findings=[Finding(file.path, 0, "", "error", "rdf-unreadable", message)])
-    return parse_text(data, row, graph, path=file.path, settings=settings, parser=parser)
+    parsed = parse_text(data, row, graph, path=file.path, settings=settings, parser=parser)
+    if not parsed.findings:
+        parsed.findings += marks(data, file.path)
+        parsed.findings += ill_typed_literals(parsed.quads, parsed.text, file.path)
+    return parsed
 
 
 def parse_text(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -74,14 +75,8 @@ def decode(data: bytes, path: str) -> tuple[str | None, list[Finding]]:
         message = f"The file is not in UTF-8: byte 0x{data[error.start]:02x} at column {column}."
         say(line, "error", "file-encoding", message, "Save it as UTF-8.")
         return None, findings
-    if text.startswith("\ufeff"):
-        text = text[1:]
-        say(1, "warning", "file-byte-order-mark", "The file begins with a byte order mark.", "Save it without.")
-    if "\r" in text:
-        line = text.count("\n", 0, text.index("\r")) + 1
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        message = "The file has Windows line ends (CRLF); they are read as LF."
-        say(line, "warning", "file-line-ends", message, "Save it with LF line ends.")
+    findings += marks(data, path)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     unfit = _UNFIT.search(text)
     if unfit:
         line = text.count("\n", 0, unfit.start()) + 1
@@ -89,6 +84,19 @@ def decode(data: bytes, path: str) -> tuple[str | None, list[Finding]]:
         say(line, "error", "file-control-character", message, "Remove it.")
         return None, findings
     return text, findings
+
+
+def marks(data: bytes, path: str) -> list[Finding]:
+    """Warnings of what an editor of Windows leaves in a text; it is read all the same."""
+    findings = []
+    if data.startswith(BOM_UTF8):
+        message = "The file begins with a byte order mark."
+        findings.append(Finding(path, 1, "", "warning", "file-byte-order-mark", message, "Save it without."))
+    if b"\r" in data:
+        line = data.count(b"\n", 0, data.index(b"\r")) + 1
+        message = "The file has Windows line ends (CRLF); they are read as LF."
+        findings.append(Finding(path, line, "", "warning", "file-line-ends", message, "Save it with LF line ends."))
+    return findings
 
 
 def open_plain(path: str, text: str) -> Document:

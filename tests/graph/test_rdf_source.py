@@ -145,6 +145,20 @@ def test_files_are_read_by_their_extension_within_limits(tmp_path: Path) -> None
     assert [f.code for f in parse_rdf(gone, G, SETTINGS).findings] == ["rdf-unreadable"]
 
 
+def test_a_file_is_read_with_marks_of_windows_and_wrong_literals_and_both_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.ttl"
+    path.write_bytes(
+        '\ufeff@prefix e: <http://e/> .\r\ne:a e:p "x"^^<http://www.w3.org/2001/XMLSchema#integer> .'.encode()
+    )
+    parsed = parse_rdf(SourceFile("x/a.ttl", path, path.stat().st_size, 0), G, SETTINGS)
+    assert len(parsed.quads) == 1
+    assert [(f.code, f.line, f.severity) for f in parsed.findings] == [
+        ("file-byte-order-mark", 1, "warning"),
+        ("file-line-ends", 1, "warning"),
+        ("literal-ill-typed", 2, "warning"),
+    ]
+
+
 def test_blank_nodes_of_two_readings_are_apart() -> None:
     one, two = read("_:x <http://e/p> 1 ."), read("_:x <http://e/p> 1 .")
     assert one.quads[0].subject != two.quads[0].subject
