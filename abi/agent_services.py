@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from abi.graph.rows import Rows
     from abi.graph.traces import TraceStore
     from abi.graph.update import UpdateReport
+    from abi.records.record import AgentHook, AgentSpecification
     from abi.search.embedder import Embedder
     from abi.search.linker import Linker
     from abi.tools.runner import ToolResult
@@ -68,6 +69,14 @@ class AgentServices:
     @property
     def trace_store(self) -> TraceStore | None:
         return self._workspace.traces if self.settings.traces == "on" else None
+
+    def call_hook(self, record: AgentSpecification, hook: AgentHook, *arguments: str) -> Any:
+        """Call a method of the Python class that an agent was read from. Raises Untrusted, ToolFailed."""
+        from abi.tools.agent_hook import call_hook
+
+        if self._workspace.catalog_version is not None:
+            self._workspace._require_published_code(record)
+        return call_hook(record, hook, arguments, self._workspace.run_context)
 
     def find(self, kind: str | None = None, query: str | None = None, **options: Any) -> list[Any]:
         return self._workspace.find(kind, query, **options).hits

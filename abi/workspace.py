@@ -580,7 +580,7 @@ class Workspace(OpenedWorkspace):
 
         from abi.errors import ToolFailed
 
-        if record.source is None or getattr(record, "kind", "") != "python_function":
+        if record.source is None or getattr(record, "kind", "") not in ("python_function", "agent"):
             return
         file = self.root / record.source.path
         if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != record.source.content_hash:

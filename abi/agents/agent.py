@@ -19,6 +19,7 @@ from langgraph.types import Command
 from abi.agents import answering, approval, calling, intent_agent
 from abi.agents.crew import Crew, TurnContext
 from abi.agents.definition import ROOT, AgentDefinition, Definitions
+from abi.agents.hooks import told
 from abi.agents.intents import PhraseVectors
 from abi.agents.memory import Memory, open_memory
 from abi.agents.mentions import Mentions
@@ -159,19 +160,24 @@ class AgentRuntime:
             context = TurnContext(
                 self.services, crew, self.models, self.mentions, root, model, may_write, stop.is_set, until
             )
+            told(crew.definitions.agent(root).hooks.get("on_human_message"), text)
             state: dict[str, Any] = {}
             chunks = self._graph.stream(
                 self._input(text, config, crew),
                 config,
                 context=context,
-                stream_mode=["custom", "values"] if listened else ["values"],
+                stream_mode=["custom", "values"] if listened or crew.definitions.listens else ["values"],
                 durability=crew.definitions.agent(root).durability or settings.durability,
             )
             try:
                 with self._kept():
                     for mode, chunk in chunks:
                         if mode == "custom":
-                            yield Event(**cast(dict[str, Any], chunk))
+                            event = Event(**cast(dict[str, Any], chunk))
+                            if event.type == "ai_message":
+                                hooks = crew.definitions.agent(event.agent).hooks
+                                told(hooks.get("on_ai_message"), event.data, event.agent)
+                            yield event
                         else:
                             state = cast(dict[str, Any], chunk) if "turn" in chunk else state
             except GeneratorExit:  # nobody listens any more: the step that runs is told before it is waited for

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from urllib.parse import quote
 
 from abi.agents.intents import AgentIntent, Thresholds
@@ -73,6 +73,8 @@ class AgentDefinition:
     releases_turn_on: str | None = None
     retains: Callable[[str], bool] | None = field(default=None, compare=False)
     """Asked in Python whether the agent keeps the conversation for a message; one that fails keeps it."""
+    hooks: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False)
+    """Methods of the agent's Python class that are called as a turn goes on, by name."""
     missing: tuple[str, ...] = ()
 
     @cached_property
@@ -114,13 +116,18 @@ class Definitions:
         """Whether any agent may propose changes of the graph."""
         return any(record.may_write for _, record in self._specifications.values())
 
+    @cached_property
+    def listens(self) -> bool:
+        """Whether any agent has methods that are called as a turn goes on."""
+        return any(record.hooks for _, record in self._specifications.values())
+
     def find(self, name: str) -> str | None:
         """The agent's own name for a name in any case, a `agent/NAME` or an IRI; None where there is no such agent."""
         name = name.removeprefix("agent/")
         if name in self._specifications:
             return name
-        for own, (iri, _) in self._specifications.items():
-            if own.casefold() == name.casefold() or iri == name:
+        for own, (iri, record) in self._specifications.items():
+            if name.casefold() in (own.casefold(), (record.class_name or own).casefold()) or iri == name:
                 return own
         return ROOT if name.casefold() in (ROOT.casefold(), "abiagent") else None
 
@@ -183,6 +190,9 @@ class Definitions:
                 agents.append(child)
             else:
                 missing.append(f"agent/{_last(reference)}")
+        hooks: dict[str, Callable[..., Any]] = {
+            hook: partial(self._services.call_hook, record, hook) for hook in record.hooks
+        }
         intents = [_intent(i) for i in record.intents]
         for reference in record.uses_intents:
             free = self._record("intent", reference)
@@ -206,6 +216,8 @@ class Definitions:
             drafts=record.annotations.get("proposes") == "turtle",
             durability=_durability(record),
             releases_turn_on=record.releases_turn_on,
+            retains=hooks.get("retains_active_turn"),
+            hooks=hooks,
             missing=tuple(missing),
         )
 

@@ -9,17 +9,13 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from abi.agents.cards import ToolCard
+from abi.records.agent import agent_name
 
-__all__ = ["REQUEST_HELP", "TRANSFER", "HandoffTool", "HelpTool", "mention_of", "valid_name"]
+__all__ = ["REQUEST_HELP", "TRANSFER", "HandoffTool", "HelpTool", "mention_of"]
 
 TRANSFER = "transfer_to_"
 REQUEST_HELP = "request_help"
 _MENTION = re.compile(r"^\s*@([A-Za-z0-9_\-]+)[,:;.!]?(?:\s+|$)")
-
-
-def valid_name(name: str) -> str:
-    """The name as models accept it: letters, digits, `_` and `-`."""
-    return re.sub(r"_+", "_", re.sub(r"[^a-zA-Z0-9_-]", "_", name))
 
 
 def mention_of(message: str) -> tuple[str, str] | None:
@@ -65,7 +61,7 @@ class HelpTool(BaseTool):
 def handoff_tool(name: str, description: str, leaves: tuple[ToolCard, ...], drafts: bool = False) -> HandoffTool:
     """The tool `transfer_to_<name>`, described as the agent it leads to."""
     return HandoffTool(
-        name=TRANSFER + valid_name(name),
+        name=TRANSFER + agent_name(name),
         description=description or f"Ask {name}.",
         target=name,
         leaves=leaves,

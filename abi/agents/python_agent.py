@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import logging
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from uuid import uuid4
 
+from abi.agents.hooks import told
 from abi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from abi.agents.turn import Event, TurnResult
 
 __all__ = ["Agent", "AgentConfiguration", "AgentSharedState", "Intent", "IntentAgent", "IntentScope", "IntentType"]
-
-_log = logging.getLogger("abi")
 
 
 class IntentType(StrEnum):
@@ -110,9 +108,9 @@ class Agent:
         state: AgentSharedState | None = None,
         configuration: AgentConfiguration | None = None,
     ) -> None:
-        from abi.agents.handoff import valid_name
+        from abi.records.agent import agent_name
 
-        self.name = valid_name(name or type(self).name or type(self).__name__)
+        self.name = agent_name(name or type(self).name or type(self).__name__)
         self.description = description or type(self).description
         self.chat_model = chat_model
         own = [t for t in tools if not isinstance(t, Agent)]
@@ -181,7 +179,7 @@ class Agent:
         from abi.agents.turn import Event
 
         team = {a.name: a for a in self.team()}
-        _told(self.on_human_message, text)
+        told(self.on_human_message, text)
         turn = self._running().turn(self.name, text, thread_id or self.state.thread_id)
         with contextlib.closing(cast("Generator[Event | TurnResult]", turn)):  # who stops listening stops the turn
             for item in turn:
@@ -267,18 +265,11 @@ def _as_tool(tool: Any) -> Any:
 def _tell(agent: Agent, event: Event) -> None:
     own = agent.configuration
     if event.type == "tool_usage":
-        _told(own.on_tool_usage, event.data)
+        told(own.on_tool_usage, event.data)
     elif event.type == "tool_response":
-        _told(own.on_tool_response, event.data)
+        told(own.on_tool_response, event.data)
     elif event.type == "agent_routing":
-        _told(own.on_agent_routing, event.data)
+        told(own.on_agent_routing, event.data)
     elif event.type == "ai_message":
-        _told(agent.on_ai_message, event.data, agent.name)
-        _told(own.on_ai_message, event.data, agent.name)
-
-
-def _told(hook: Callable[..., Any], *arguments: str) -> None:
-    try:
-        hook(*arguments)
-    except Exception as error:  # what listens to a turn does not end it
-        _log.warning("A hook failed: %s", error, exc_info=True)
+        told(agent.on_ai_message, event.data, agent.name)
+        told(own.on_ai_message, event.data, agent.name)

@@ -12,11 +12,11 @@ from urllib.parse import quote
 from abi.agents.agent import AgentRuntime
 from abi.agents.crew import Crew
 from abi.agents.definition import AgentDefinition, Definitions
-from abi.agents.handoff import valid_name
 from abi.agents.intents import AgentIntent, Thresholds
 from abi.agents.memory import Memory
 from abi.agents.python_agent import Agent, IntentAgent, IntentType
 from abi.errors import NotFound, Unsupported
+from abi.records.agent import agent_name, intent_name
 from abi.settings import Settings
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class _NoGraph:
     def run(self, name: str, /, **arguments: Any) -> Any:
         raise NotFound(f"There is no tool {name!r}: an agent without a workspace has no catalog.")
 
+    def call_hook(self, record: Any, hook: str, *arguments: str) -> Any:
+        raise Unsupported("The hooks of an agent without a workspace are its own.")
+
     def find(self, kind: str | None = None, query: str | None = None, **options: Any) -> list[Any]:
         return []
 
@@ -98,7 +101,7 @@ class _PythonDefinitions(Definitions):
         return sorted(self._made)
 
     def find(self, name: str) -> str | None:
-        wanted = valid_name(name.removeprefix("agent/")).casefold()
+        wanted = agent_name(name.removeprefix("agent/")).casefold()
         return next((own for own in self._made if own.casefold() == wanted), None)
 
 
@@ -110,7 +113,7 @@ class _PythonCrew(Crew):
     def _tools(self, definition: AgentDefinition) -> dict[str, BaseTool]:
         tools: dict[str, BaseTool] = {}
         for tool in self._own[definition.name]:
-            name = valid_name(tool.name)
+            name = agent_name(tool.name)
             tools.setdefault(name, tool if name == tool.name else tool.model_copy(update={"name": name}))
         return {**super()._tools(definition), **tools}
 
@@ -133,12 +136,10 @@ class PythonRuntime(AgentRuntime):
 
 
 def _definition(agent: Agent) -> AgentDefinition:
-    from abi.records.agent import intent_name
-
     intents: list[AgentIntent] = []
     for n, intent in enumerate(agent.intents):
         raw = intent.intent_type is IntentType.RAW
-        target = str(intent.intent_target) if raw else valid_name(str(intent.intent_target))
+        target = str(intent.intent_target) if raw else agent_name(str(intent.intent_target))
         name = intent_name(intent.intent_value, {i.name for i in intents}, n)
         iri = f"{_BASE}agent/{quote(agent.name, safe='')}/intent/{quote(name, safe='')}"
         found = AgentIntent(

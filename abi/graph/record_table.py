@@ -368,6 +368,8 @@ RECORDS: dict[str, Table] = {
             Column("delegates_to_abi", terms.DELEGATES_TO_ABI, BOOLEAN),
             Column("may_write", terms.MAY_WRITE, BOOLEAN),
             Column("releases_turn_on", terms.RELEASES_TURN_ON, TEXT),
+            Column("class_name", terms.CLASS_NAME, TEXT),
+            Column("hooks", terms.HOOK, TEXT, many=True),
         ),
         (Parts("intents", terms.HAS_INTENT, "intent", INTENT),),
         key=_NAME,

@@ -14,7 +14,7 @@ from abi.records.record import AgentSpecification, Intent, IntentScope, IntentTy
 if TYPE_CHECKING:
     from abi.records.reader import ReadContext, ReadResult
 
-__all__ = ["intent_name", "read_agent", "read_intent"]
+__all__ = ["agent_name", "intent_name", "read_agent", "read_intent"]
 
 _TYPES: tuple[str, ...] = get_args(IntentType)
 _SCOPES: tuple[str, ...] = get_args(IntentScope)
@@ -72,6 +72,11 @@ def intent_name(phrase: str, taken: set[str], position: int) -> str:
         n += 1
         name = f"{slug}_{n}"
     return name
+
+
+def agent_name(name: str) -> str:
+    """The name as models accept it: letters, digits, `_` and `-`."""
+    return re.sub(r"_+", "_", re.sub(r"[^a-zA-Z0-9_-]", "_", name))
 
 
 def identifier_faults(name: str) -> list[str]:

@@ -1,4 +1,7 @@
-"""Reads the functions that a `.py` file marks with `@tool`, from its syntax tree. The file is never run."""
+"""Reads the functions that a `.py` file marks with `@tool`, and its agent classes, from its syntax tree.
+
+The file is never run.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from abi.records.agent_class import read_agent_classes
 from abi.records.docstring import read_docstring
 from abi.records.document import Document
 from abi.records.header import MAX_DESCRIPTION_WORDS, identifier_fix, near
@@ -40,6 +44,8 @@ def read(document: Document, context: ReadContext, result: ReadResult) -> None:
         result.fault(function.lineno, function.name, "tool-nested", message, "Move it to the top level.")
     for mark in reader.marks:
         _tool(mark, reader.module, context, result)
+    tools = {r.function: r.name for r in result.records if isinstance(r, PythonFunction)}
+    read_agent_classes(reader.module, tools, result)
 
 
 def _parse(document: Document, result: ReadResult) -> ast.Module | None:

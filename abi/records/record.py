@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
     "KINDS",
+    "AgentHook",
     "AgentSpecification",
     "AnyRecord",
     "CouchbaseSecrets",
@@ -53,6 +54,7 @@ Kind = Literal[
 ]
 Family = Literal["tool", "prompt", "agent", "intent"]
 IntentType = Literal["agent", "tool", "raw"]
+AgentHook = Literal["on_ai_message", "on_human_message", "retains_active_turn"]
 IntentScope = Literal["all", "direct"]
 
 
@@ -321,6 +323,10 @@ class AgentSpecification(Record):
     may_write: bool = False
     releases_turn_on: str | None = None
     """A pattern of messages on which this agent, while it holds the conversation, lets go of it."""
+    class_name: str | None = None
+    """The Python class of its file that the agent was read from."""
+    hooks: list[AgentHook] = []
+    """Methods of that class that are called as a turn goes on."""
 
 
 AnyRecord = Annotated[

@@ -11,10 +11,12 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from types import ModuleType, UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from abi.errors import AbiError, ArgumentError, ToolFailed
 from abi.tools.graph import IRI, Graph
@@ -25,6 +27,8 @@ __all__ = ["Job", "call"]
 
 _MAX_ITEMS = 10_000
 """Items that are taken from a generator at most."""
+_objects: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
+"""Agents by their class, kept as long as its module."""
 _MAX_SAID = 2_000
 """Characters of an exception's own message that are told."""
 
@@ -49,9 +53,11 @@ def call(job: Job, arguments: Mapping[str, Any], *, root: Path, data: bytes, gra
     """
     path = root / job.path
     try:
-        function = getattr(load_module(path, root, data), job.function)
+        function = _found(load_module(path, root, data), job.function)
     except (Exception, SystemExit) as error:
         raise _failed(job, error, path, "could not be loaded") from error
+    if "." in job.function:  # a method of an agent, which is given texts in its own order
+        function, arguments = partial(function, *arguments.values()), {}
     with beside(path):
         bound = _bind(job, function, arguments, graph)
     try:
@@ -62,6 +68,19 @@ def call(job: Job, arguments: Mapping[str, Any], *, root: Path, data: bytes, gra
         raise
     except (Exception, SystemExit) as error:
         raise _failed(job, error, path, "failed") from error
+
+
+def _found(module: ModuleType, name: str) -> Callable[..., Any]:
+    """A function of a module, or a method of an object that a class of it makes of itself: `Agent.method`."""
+    owner, _, method = name.partition(".")
+    found = getattr(module, owner)
+    if not method:
+        return cast("Callable[..., Any]", found)
+    if isinstance(inspect.getattr_static(found, method), classmethod | staticmethod):
+        return cast("Callable[..., Any]", getattr(found, method))
+    if found not in _objects:
+        _objects[found] = found.New()
+    return cast("Callable[..., Any]", getattr(_objects[found], method))
 
 
 def _bind(

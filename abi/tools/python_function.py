@@ -9,7 +9,7 @@ from typing import Any
 
 from abi.errors import ToolFailed, Untrusted
 from abi.records.python_marks import marked_functions
-from abi.records.record import PythonFunction
+from abi.records.record import AgentSpecification, PythonFunction
 from abi.tools.answer import render_answer
 from abi.tools.graph import IRI, asking
 from abi.tools.json_values import rows_of
@@ -17,7 +17,7 @@ from abi.tools.linked_arguments import cited, linked_arguments
 from abi.tools.python_process import PythonJob, call_apart
 from abi.tools.runner import RunContext, ToolResult
 
-__all__ = ["job_of", "run"]
+__all__ = ["job_of", "python_file", "run"]
 
 
 def run(record: PythonFunction, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
@@ -54,7 +54,7 @@ def run(record: PythonFunction, raw_arguments: Mapping[str, Any], context: RunCo
 
 def job_of(record: PythonFunction, root: Path) -> PythonJob:
     """What to call. Raises ToolFailed where the file is not of the workspace or has no such tool any more."""
-    source, data = _file(record, root.resolve())
+    source, data = python_file(record, root.resolve())
     if record.function not in _marked(data):
         message = f"{source} has no function {record.function!r} marked with @tool."
         raise ToolFailed(f"The tool {record.name} cannot run: {message}", hint="Run `abi index`.")
@@ -73,21 +73,28 @@ def _marked(data: bytes) -> frozenset[str]:
     return frozenset(marked_functions(data))
 
 
-def _file(record: PythonFunction, root: Path) -> tuple[str, bytes]:
-    """The file's path in the workspace, whatever links lead to it, and its content."""
+def python_file(record: PythonFunction | AgentSpecification, root: Path) -> tuple[str, bytes]:
+    """The path in the workspace of a record's Python file, whatever links lead to it, and its content.
+
+    Raises ToolFailed where it is none, is outside the workspace or cannot be read.
+    """
     source = record.source.path if record.source else ""
     hint = "Run `abi index`."
     if not source.endswith(".py"):
-        message = f"The tool {record.name} was read from {source or 'no file'}, which is no Python file."
-        raise ToolFailed(message, hint="A python_function lives in a .py file of the workspace.")
+        message = f"{_what(record)} was read from {source or 'no file'}, which is no Python file."
+        raise ToolFailed(message, hint="Its Python lives in a .py file of the workspace.")
     try:
         path = (root / source).resolve(strict=True)
         if not path.is_relative_to(root):
-            raise ToolFailed(f"The file of the tool {record.name}, {source}, is outside the workspace.", hint=hint)
+            raise ToolFailed(f"The file of {_what(record, False)}, {source}, is outside the workspace.", hint=hint)
         return path.relative_to(root).as_posix(), path.read_bytes()
     except (OSError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ToolFailed(f"The file of the tool {record.name}, {source}, cannot be read: {why}.", hint=hint) from None
+        raise ToolFailed(f"The file of {_what(record, False)}, {source}, cannot be read: {why}.", hint=hint) from None
+
+
+def _what(record: PythonFunction | AgentSpecification, first: bool = True) -> str:
+    return f"{'The' if first else 'the'} {'agent' if record.kind == 'agent' else 'tool'} {record.name}"
 
 
 def _untrusted(record: PythonFunction) -> Untrusted:

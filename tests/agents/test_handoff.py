@@ -8,7 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, SystemMessage
 
 from abi.agents.agent import AgentRuntime
-from abi.agents.handoff import mention_of, valid_name
+from abi.agents.handoff import mention_of
+from abi.records.agent import agent_name
 from abi.records.record import AgentSpecification, SystemPrompt
 
 from .conftest import TRAVEL, ScriptedModel, SmallServices, calling
@@ -33,7 +34,7 @@ def test_a_mention_stands_at_the_beginning(text: str, expected: tuple[str, str] 
 
 
 def test_names_as_models_take_them() -> None:
-    assert valid_name("My Agent::é") == "My_Agent_"
+    assert agent_name("My Agent::é") == "My_Agent_"
 
 
 def scripted_agent(name: str, agents: list[str] = [], **more: object) -> AgentSpecification:  # noqa: B006

@@ -149,6 +149,8 @@ def agents(draw: st.DrawFn) -> AgentSpecification:
         delegates_to_abi=draw(st.booleans()),
         may_write=draw(st.booleans()),
         releases_turn_on=draw(maybe),
+        class_name=draw(maybe),
+        hooks=draw(a_set(st.sampled_from(["on_ai_message", "on_human_message", "retains_active_turn"]))),
     )
 
 

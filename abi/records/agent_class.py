@@ -1,0 +1,263 @@
+"""Reads the agents that a `.py` file defines as classes, from its syntax tree. The file is never run.
+
+A class is an agent of the catalog where all that makes it up stands in the file: texts, numbers, tools marked with
+`@tool`, other agent classes, intents. Where a part is only known when the file runs, a warning says which, and the
+class stays what it is in Python alone: an agent of the catalog would be another one.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from abi.records.agent import agent_name, intent_name
+from abi.records.class_syntax import ClassSyntax, Unread, bases_of
+from abi.records.python_types import Module, dotted
+from abi.records.record import AgentHook, AgentSpecification, Intent, SystemPrompt
+
+if TYPE_CHECKING:
+    from abi.records.reader import ReadResult
+
+__all__ = ["HOOKS", "agent_classes", "read_agent_classes"]
+
+HOOKS: tuple[AgentHook, ...] = ("on_ai_message", "on_human_message", "retains_active_turn")
+"""Methods of a class that are called as a turn goes on."""
+
+_HOMES = ("abi", "abi.agents.python_agent")
+_AGENTS = {f"{home}.{name}": name for home in _HOMES for name in ("Agent", "IntentAgent")}
+_ARGUMENTS = {
+    "Agent": "name description chat_model tools agents memory state configuration".split(),
+    "IntentAgent": "name description chat_model tools agents intents memory state configuration"
+    " threshold threshold_neighbor direct_intent_score".split(),
+}
+_INTENT = ("intent_value", "intent_type", "intent_target", "intent_scope")
+_THRESHOLDS = ("threshold", "threshold_neighbor", "direct_intent_score")
+_OWN = frozenset(_THRESHOLDS) | {"memory", "state"}
+"""Arguments that are read elsewhere, or that belong to a conversation and not to the agent."""
+_MACHINE = ("build_graph", "duplicate", "invoke", "stream", "as_tools", "team")
+
+
+def read_agent_classes(module: Module, tools: dict[str, str], result: ReadResult) -> None:
+    """Adds an AgentSpecification for each agent class that can be read whole, and a warning for what cannot.
+
+    `tools`: names of the file's tools by the names of their functions.
+    """
+    found = agent_classes(module)
+    bases = {base for cls in found for base in bases_of(found[cls])}
+    for name in found:
+        agent = _AgentClass(name, module, found, tools, result.file.absolute.parent)
+        if name in bases and not agent.text("description"):
+            continue  # it is there for others to be made of
+        record, lines = agent.record(result)
+        if record is not None:
+            result.add(record, lines)
+        for fault in agent.unread:
+            message = f"The class {name} is no agent of the catalog: {fault.message}"
+            result.fault(fault.line, f"{name}.{fault.field}", "agent-class-unread", message, fault.fix, "warning")
+
+
+def agent_classes(module: Module) -> dict[str, ast.ClassDef]:
+    """The classes of a module's top level that are agents, by name, through classes of the same file too."""
+    found: dict[str, ast.ClassDef] = {}
+    for name, node in module.classes.items():
+        if any(module.origin(base) in _AGENTS or dotted(base) in found for base in node.bases):
+            found[name] = node
+    return found
+
+
+class _AgentClass(ClassSyntax):
+    """A class that is an agent; `tools` are those of its file, `folder` is where it lies."""
+
+    def __init__(
+        self, name: str, module: Module, known: dict[str, ast.ClassDef], tools: dict[str, str], folder: Path
+    ) -> None:
+        super().__init__(name, module, known)
+        self._tools = tools
+        self._folder = folder
+
+    def record(self, result: ReadResult) -> tuple[AgentSpecification | None, dict[str, int]]:
+        """The agent, or None where not all of it can be read; `unread` then says what."""
+        given = self.arguments(self._positional())
+        for node in self.functions():
+            if node.name in _MACHINE:
+                self.left(Unread(node, node.name, f"its own {node.name} is known to Python only."))
+        name = agent_name(self.text_of(given.get("name"), "name") or self.text("name") or self.name)
+        description = self.text_of(given.get("description"), "description") or self.text("description")
+        if not description:
+            fix = 'Write description = "..." in the class.'
+            self.left(Unread(self.known[self.name], "description", "it has no description.", fix))
+        prompt = self._prompt(given.get("configuration")) or self.text("system_prompt")
+        tools, below = self._members(given)
+        fields: dict[str, Any] = {n: v for n in _THRESHOLDS if (v := self.number(given.get(n), n)) is not None}
+        for flag in ("sequential_supervisor", "delegates_to_abi"):
+            fields[flag] = self.value(self.attribute(flag), flag) is True
+        model = self._model(given.get("chat_model"))
+        intents = self._intents(given.get("intents"), name, result)
+        own = {node.name for node in self.functions()}
+        if self.unread:
+            return None, {}
+        record = AgentSpecification(
+            name=name,
+            description=description,
+            system_prompt=SystemPrompt(text=prompt.strip() or None),
+            tools=list(dict.fromkeys(tools)),
+            agents=list(dict.fromkeys(below)),
+            intents=intents,
+            model=model,
+            class_name=self.name,
+            hooks=[hook for hook in HOOKS if hook in own],
+            source=result.source(self.known[self.name].lineno),
+            **fields,
+        )
+        lines = {key: value.lineno for key, value in given.items()}
+        for key in ("name", "description", "system_prompt"):
+            value = self.attribute(key)
+            if value is not None and key not in lines:
+                lines[key] = value.lineno
+        return record, lines | {f"intents.{i.name}": i.source.line for i in intents if i.source}
+
+    def _positional(self) -> list[str]:
+        for cls in self.lineage():
+            for base in cls.bases:
+                if (origin := self.module.origin(base)) in _AGENTS:
+                    return _ARGUMENTS[_AGENTS[origin]]
+        return []  # pragma: no cover - a class is only here because one of its bases is an agent
+
+    def _prompt(self, node: ast.expr | None) -> str:
+        """The system prompt of `AgentConfiguration(system_prompt=...)`; a configuration that is handed on has none."""
+        if node is None:
+            return ""
+        made = self.named(node)
+        if not isinstance(made, ast.Call) or not self.module.origin(made.func).endswith("AgentConfiguration"):
+            return ""
+        prompt = ""
+        for keyword in made.keywords:
+            if keyword.arg == "system_prompt":
+                prompt = self.text_of(keyword.value, "system_prompt")
+            else:
+                message = f"the callback {keyword.arg} is known to Python only."
+                fix = f"Write it as a method of the class: {', '.join(HOOKS)}."
+                self.left(Unread(keyword.value, "configuration", message, fix))
+        if made.args:
+            prompt = self.text_of(made.args[0], "system_prompt")
+        return prompt
+
+    def _model(self, node: ast.expr | None) -> str | None:
+        """`provider:model`; None for the workspace's own."""
+        if node is None:
+            return None
+        made = self.named(node)
+        if isinstance(made, ast.Call) and self.module.origin(made.func) in ("abi.ChatModel", "abi.agents.ChatModel"):
+            given = dict(zip(("model_id", "provider"), made.args, strict=False))
+            given |= {k.arg: k.value for k in made.keywords if k.arg}
+            texts = [self.text_of(given.get(part), "chat_model") for part in ("provider", "model_id")]
+            return ":".join(texts) if all(texts) else None
+        return self.text_of(node, "chat_model") or None
+
+    def _members(self, given: dict[str, ast.expr]) -> tuple[list[str], list[str]]:
+        """Names of its tools and of the agents below it."""
+        tools: list[str] = []
+        below: list[str] = []
+        for item in self.items(given.get("tools"), "tools"):
+            if (agent := self._agent(item)) is not None:
+                below.append(agent)
+            elif (tool := self._tool(item)) is not None:
+                tools.append(tool)
+        for item in self.items(given.get("agents"), "agents"):
+            if (agent := self._agent(item)) is not None:
+                below.append(agent)
+            else:
+                fix = "Name an agent class there: Other.New()."
+                self.left(Unread(item, "agents", "one of its agents is only known when it runs.", fix))
+        return tools, below
+
+    def _tool(self, node: ast.expr) -> str | None:
+        node = self.named(node)
+        name = dotted(node)
+        if name in self._tools:
+            return self._tools[name]
+        if self._is_beside(node):
+            return self.module.origin(node).rpartition(".")[2]  # a tool of another file goes by its function's name
+        what = f"the tool {name}" if name else "one of its tools"
+        fix = "Mark it with @tool, at the top level of a file of the workspace."
+        self.left(Unread(node, "tools", f"{what} is not marked with @tool.", fix))
+        return None
+
+    def _agent(self, node: ast.expr) -> str | None:
+        """The name of the agent that `Other`, `Other()`, `Other.New()` or one of these `.duplicate()` stands for."""
+        node = self.named(node)
+        while isinstance(node, ast.Call):
+            own = {k.arg for k in node.keywords} - {"agent_shared_state", "agent_configuration", *_OWN}
+            if own or node.args:
+                return None
+            node = node.func
+            if isinstance(node, ast.Attribute) and node.attr in ("New", "duplicate"):
+                node = node.value
+        name = dotted(node)
+        if name in self.known:
+            other = _AgentClass(name, self.module, self.known, self._tools, self._folder)
+            given = other.arguments(other._positional())
+            return agent_name(other.text_of(given.get("name"), "name") or other.text("name") or name)
+        last = self.module.origin(node).rpartition(".")[2]
+        # Of another file nothing is known but the name; classes are written like this, functions are not.
+        return agent_name(last) if last[:1].isupper() and self._is_beside(node) else None
+
+    def _is_beside(self, node: ast.expr) -> bool:
+        """Whether a name is imported from another file of the same folder, where the file itself finds it."""
+        if dotted(node).partition(".")[0] not in self.module.imports:
+            return False
+        top = self.module.origin(node).partition(".")[0]
+        return (self._folder / f"{top}.py").is_file() or (self._folder / top).is_dir()
+
+    def _intents(self, node: ast.expr | None, agent: str, result: ReadResult) -> list[Intent]:
+        intents: list[Intent] = []
+        for item in self.items(node, "intents"):
+            call = self.named(item)
+            if not isinstance(call, ast.Call) or not self.module.origin(call.func).endswith("Intent"):
+                self.left(Unread(item, "intents", "one of its intents is only known when it runs."))
+                continue
+            given = dict(zip(_INTENT, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+            phrase = self.text_of(given.get("intent_value"), "intents")
+            kind = self._word(given.get("intent_type"))
+            target = self._target(given.get("intent_target"), kind)
+            scope = self._word(given.get("intent_scope")) or "all"
+            if not phrase or not target or kind not in ("agent", "tool", "raw"):
+                if not self.unread:
+                    fix = 'Write Intent("what is said", IntentType.TOOL, "name_of_the_tool").'
+                    self.left(Unread(call, "intents", "one of its intents is incomplete.", fix))
+                continue
+            name = intent_name(phrase, {i.name for i in intents}, len(intents))
+            intents.append(
+                Intent(
+                    name=name,
+                    description=phrase,
+                    values=[phrase],
+                    type=kind,
+                    target=target,
+                    scope="all" if kind == "raw" and scope == "all" else "direct",
+                    agent=agent,
+                    source=result.source(call.lineno),
+                )
+            )
+        return intents
+
+    def _word(self, node: ast.expr | None) -> str:
+        """`IntentType.TOOL`, or the text `tool`."""
+        if node is None:
+            return ""
+        node = self.named(node)
+        if isinstance(node, ast.Attribute) and self.module.origin(node.value).endswith(("IntentType", "IntentScope")):
+            return node.attr.lower()
+        return self.text_of(node, "intents").lower()
+
+    def _target(self, node: ast.expr | None, kind: str) -> str:
+        if node is None:
+            return ""
+        name = dotted(self.named(node))
+        if kind == "tool" and name in self._tools:
+            return self._tools[name]
+        if kind == "agent" and name in self.known:
+            return self._agent(node) or ""
+        text = self.text_of(node, "intents")
+        return text if kind == "raw" else agent_name(text)

@@ -1,0 +1,283 @@
+"""Agents as Python classes are read into what YAML gives, or not at all."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abi.records.agent_class import read_agent_classes
+from abi.records.class_syntax import ClassSyntax
+from abi.records.python_types import Module
+from abi.records.record import AgentSpecification
+
+from .conftest import Read, places
+
+HEAD = """\
+from abi import Agent, AgentConfiguration, AgentSharedState, ChatModel, Intent, IntentAgent, IntentScope, IntentType
+from abi import tool
+
+@tool
+def double(number: int) -> int:
+    "Twice a number."
+    return 2 * number
+
+@tool(name="half_of")
+def half(number: int) -> float:
+    "Half of a number."
+    return number / 2
+
+class Guide(Agent):
+    name = "guide"
+    description = "Guides."
+
+"""
+
+ATTRIBUTES = """\
+class Sums(IntentAgent):
+    name = "sums"
+    description: str = "Does sums."
+    system_prompt = "You do " + "sums."
+    sequential_supervisor = True
+    delegates_to_abi = True
+"""
+NEW = '''\
+PHRASE = "double a number"
+
+class Sums(IntentAgent):
+    """Does sums."""
+
+    name: str = "sums"
+    description = "Does sums."
+    system_prompt = """
+        You do sums.
+    """.strip()
+
+    @classmethod
+    def New(cls, agent_shared_state=None, agent_configuration=None):
+        """One of them."""
+        if agent_configuration is None:
+            agent_configuration = AgentConfiguration(system_prompt=cls.system_prompt)
+        if not agent_shared_state:
+            agent_shared_state = AgentSharedState(thread_id="0")
+        own = [double]
+        intents = [
+            Intent(PHRASE, IntentType.TOOL, "double"),
+            Intent("thanks", IntentType.RAW, "You are welcome."),
+            Intent(intent_value="hello", intent_type="raw", intent_target="Hi.", intent_scope=IntentScope.DIRECT),
+            Intent("show me around", IntentType.AGENT, "guide"),
+        ]
+        return cls(
+            name=cls.name,
+            description=cls.description,
+            chat_model=ChatModel("gpt-5", "openai"),
+            tools=own + [half, Guide.New().duplicate()],
+            intents=intents,
+            threshold=0.8,
+            state=agent_shared_state,
+            configuration=agent_configuration,
+        )
+'''
+INIT = """\
+class Sums(Agent):
+    def __init__(self, state=None, **more):
+        super().__init__("sums", "Does sums.", "offline:grounded", agents=[Guide()], state=state, memory=None, **more)
+"""
+INHERITED = """\
+class Base(IntentAgent):
+    system_prompt = "You do sums."
+    threshold_of_all = 0.5
+
+    def on_ai_message(self, message, agent_name):
+        pass
+
+class Sums(Base):
+    description = "Does sums."
+
+    @classmethod
+    def New(cls, agent_shared_state=None, agent_configuration=None):
+        return cls(threshold=cls.threshold_of_all, state=agent_shared_state, configuration=agent_configuration)
+"""
+FORMS: dict[str, tuple[str, str]] = {
+    "attributes": (
+        ATTRIBUTES,
+        "{name: sums, description: Does sums., system_prompt: You do sums., sequential_supervisor: true,"
+        " delegates_to_abi: true}",
+    ),
+    "new": (
+        NEW,
+        """
+        name: sums
+        description: Does sums.
+        system_prompt: You do sums.
+        tools: [double, half_of]
+        agents: [guide]
+        model: openai:gpt-5
+        threshold: 0.8
+        intents:
+          - {values: [double a number], type: tool, target: double}
+          - {values: [thanks], type: raw, target: You are welcome., scope: all}
+          - {values: [hello], type: raw, target: Hi.}
+          - {values: [show me around], type: agent, target: guide}
+        """,
+    ),
+    "init": (INIT, "{name: sums, description: Does sums., agents: [guide], model: 'offline:grounded'}"),
+    "inherited": (
+        INHERITED,
+        "{name: Sums, description: Does sums., system_prompt: You do sums., threshold: 0.5}",
+    ),
+}
+
+
+def agents_of(result: Any) -> dict[str, AgentSpecification]:
+    return {r.name: r for r in result.records if isinstance(r, AgentSpecification)}
+
+
+def plain(agent: AgentSpecification) -> dict[str, Any]:
+    """What an agent is, wherever it was read from."""
+    dumped = agent.model_dump(exclude={"source", "class_name", "hooks"})
+    for intent in dumped["intents"]:
+        intent.pop("source")
+    return dumped
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_class_is_the_agent_that_yaml_would_give(read: Read, form: str) -> None:
+    python, header = FORMS[form]
+    result = read(HEAD + python, "agents/sums.py")
+    assert result.findings == []
+    said = {"record_kind": "agent", **yaml.safe_load(header)}
+    (there,) = read(yaml.safe_dump(said), "agents/sums.yaml").records
+    assert isinstance(there, AgentSpecification)
+    assert plain(agents_of(result)[there.name]) == plain(there)
+
+
+def test_where_a_class_stands_and_what_listens_is_kept(read: Read) -> None:
+    result = read(HEAD + INHERITED, "agents/sums.py")
+    found = agents_of(result)
+    assert set(found) == {"guide", "Sums"}  # what only others are made of is no agent
+    sums = found["Sums"]
+    assert (sums.class_name, sums.hooks) == ("Sums", ["on_ai_message"])
+    assert sums.source is not None and (sums.source.path, sums.source.line) == ("agents/sums.py", 25)
+    assert result.line(sums, "description") == 26 and result.line(sums, "threshold") == 30
+
+
+UNREAD: dict[str, tuple[str, str]] = {
+    "a model that is made": ("chat_model=make_model()", "chat_model"),
+    "a prompt that is put together": ("configuration=AgentConfiguration(system_prompt=f'{double}')", "system_prompt"),
+    "a callback": ("configuration=AgentConfiguration(on_tool_usage=print)", "configuration"),
+    "a function that is no tool": ("tools=[len]", "tools"),
+    "a tool that is made": ("tools=[StructuredTool.from_function(double)]", "tools"),
+    "a tool of what is installed": ("tools=[loads]", "tools"),
+    "tools that are computed": ("tools=[t for t in (double,)]", "tools"),
+    "an agent that is made": ("agents=[Agent('other', 'Is made.')]", "agents"),
+    "an agent of what is installed": ("agents=[JSONDecoder]", "agents"),
+    "an intent that is computed": ("intents=make()", "intents"),
+    "an intent without an end": ("intents=[Intent('hello', IntentType.RAW)]", "intents"),
+    "stars": ("**{'tools': [double]}", "New"),
+    "a name that is no text": ("name=4", "name"),
+}
+
+
+@pytest.mark.parametrize("what", UNREAD)
+def test_a_class_that_is_only_known_when_it_runs_stays_in_python(read: Read, what: str) -> None:
+    given, field = UNREAD[what]
+    text = f"""
+from json import JSONDecoder, loads
+class Odd(IntentAgent):
+    description = "Odd."
+    @classmethod
+    def New(cls, agent_shared_state=None, agent_configuration=None):
+        return cls({given})
+"""
+    result = read(HEAD + text, "agents/odd.py")
+    assert places(result) == {(24, f"Odd.{field}", "agent-class-unread")}
+    assert {f.severity for f in result.findings} == {"warning"}
+    assert set(agents_of(result)) == {"guide"}
+
+
+def test_all_that_keeps_a_class_out_is_told_at_once(read: Read) -> None:
+    text = """
+class Odd(Agent):
+    def build_graph(self, patcher=None):
+        return None
+
+    def __init__(self):
+        super().__init__(chat_model=make_model(), tools=[len])
+"""
+    result = read(HEAD + text, "agents/odd.py")
+    assert places(result) == {
+        (19, "Odd.description", "agent-class-unread"),
+        (20, "Odd.build_graph", "agent-class-unread"),
+        (24, "Odd.chat_model", "agent-class-unread"),
+        (24, "Odd.tools", "agent-class-unread"),
+    }
+
+
+@pytest.mark.parametrize("body", ["for x in y: pass", "print(1)", "return build(cls)", "raise ValueError"])
+def test_a_new_that_does_more_than_make_the_agent_is_not_read(read: Read, body: str) -> None:
+    text = f"class Odd(Agent):\n    description = 'Odd.'\n    @classmethod\n    def New(cls):\n        {body}\n"
+    assert (21, "Odd.New", "agent-class-unread") in places(read(HEAD + text, "agents/odd.py"))
+
+
+def test_tools_and_agents_of_files_beside_go_by_their_names(read: Read) -> None:
+    read("x = 1\n", "agents/others.py")
+    text = """
+from others import Other, find
+class Sums(Agent):
+    description = "Does sums."
+    @classmethod
+    def New(cls):
+        return cls(tools=[find], agents=[Other.New()])
+"""
+    result = read(HEAD + text, "agents/sums.py")
+    assert result.findings == []
+    sums = agents_of(result)["Sums"]
+    assert (sums.tools, sums.agents) == (["find"], ["Other"])
+
+
+def test_classes_of_others_are_no_agents(read: Read) -> None:
+    text = "class Agent:\n    pass\n\nclass Mine(Agent):\n    description = 'No agent of abi.'\n"
+    result = read(text, "lib/agents.py")
+    assert (result.records, result.findings) == ([], [])
+
+
+texts = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=30)
+
+
+@given(name=texts, description=texts, prompt=texts)
+def test_any_text_is_read_as_python_reads_it(name: str, description: str, prompt: str) -> None:
+    values = {"name": name, "description": description, "system_prompt": prompt}
+    body = "\n".join(f"    {key} = {value!r}" for key, value in values.items())
+    (node,) = ast.parse(f"class Any(Agent):\n{body}\n").body
+    assert isinstance(node, ast.ClassDef)
+    syntax = ClassSyntax("Any", Module(), {"Any": node})
+    assert {key: syntax.text(key) for key in values} == values and syntax.unread == []
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=5), lambda x: st.lists(x, max_size=3), max_leaves=6))
+def test_no_value_of_an_attribute_makes_the_reader_fail(read_any: Any, value: Any) -> None:
+    for key in ("name", "description", "system_prompt", "sequential_supervisor", "threshold"):
+        read_any(f"class Any(Agent):\n    {key} = {json.dumps(value)!s}\n".replace("null", "None"))
+
+
+@pytest.fixture(scope="module")
+def read_any(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    from abi.records.python_marks import ModuleReader
+    from abi.records.reader import ReadResult
+    from abi.records.scan import SourceFile
+
+    file = tmp_path_factory.mktemp("any") / "a.py"
+    file.write_text("")
+
+    def reads(text: str) -> None:
+        reader = ModuleReader()
+        reader.body(ast.parse("from abi import Agent\n" + text).body)
+        read_agent_classes(reader.module, {}, ReadResult(SourceFile("a.py", file, 0, 0)))
+
+    return reads
