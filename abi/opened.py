@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from abi.graph.traces import TraceStore
     from abi.graph.version_file import CatalogVersion
     from abi.graph.versions import Versions
-    from abi.graph.worker import QueryWorker
     from abi.records.record import Record
     from abi.search.embedder import Embedder
     from abi.search.index import SearchIndex
@@ -44,7 +43,7 @@ class OpenedWorkspace:
         self._held: OxigraphStore | None = None
         self._store: OxigraphStore | None = None
         self._runnables: tuple[Any, dict[str, Record]] = (None, {})
-        self._trace_worker: QueryWorker | None = None
+        self._traces_pool: WorkerPool | None = None
         self.given_secrets: dict[str, str] = {}
         """Values by name, looked up before anything else; never stored."""
         self.catalog_version: CatalogVersion | None = None
@@ -65,12 +64,12 @@ class OpenedWorkspace:
         if close_embedder is not None:
             close_embedder()
         with self._lock:
-            if self._trace_worker is not None:
-                self._trace_worker.close()
+            if self._traces_pool is not None:
+                self._traces_pool.close()
             for store in (self._store, self._held):
                 if store is not None:
                     store.close()
-            self._store = self._trace_worker = self._held = None
+            self._store = self._traces_pool = self._held = None
 
     def hold(self) -> None:
         """Keep the graph open for writing until the workspace is closed, as a server does.
@@ -189,20 +188,24 @@ class OpenedWorkspace:
 
         return WorkerPool.of(self.store, self.settings)
 
-    def _traces_worker(self) -> QueryWorker:
+    def _tracing(self) -> WorkerPool:
+        """The processes that answer queries about traces. Raises StoreMissing before the first turn."""
         from abi.graph.oxigraph import OxigraphStore
-        from abi.graph.worker import QueryWorker
+        from abi.graph.pool import WorkerPool
 
+        if "traces" in self.__dict__:
+            self.traces.flush()
         with self._lock:
-            if self._trace_worker is None:
+            if self._traces_pool is None:
                 try:
-                    store = OxigraphStore.open(self.root / ".abi" / "traces", read_only=True)
+                    path = self.root / ".abi" / "traces"
+                    store = self.traces.memory or OxigraphStore.open(path, read_only=True)
                 except StoreMissing:
                     raise StoreMissing(
                         "There are no traces yet.", hint="The first turn of a chat makes them."
                     ) from None
-                self._trace_worker = QueryWorker(store, prefixes=self.settings.all_prefixes())
-            return self._trace_worker
+                self._traces_pool = WorkerPool.of(store, self.settings)
+            return self._traces_pool
 
     @cached_property
     def _index(self) -> SearchIndex:

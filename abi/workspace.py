@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from abi.graph.update import UpdateReport
     from abi.graph.version_file import CatalogVersion
     from abi.graph.versions import PublishReport
+    from abi.graph.worker import Document
     from abi.records.record import Parameter, Record
     from abi.reports import (
         DemoReport,
@@ -517,17 +518,25 @@ class Workspace(OpenedWorkspace):
 
         check_query(text, self.settings, self.settings.all_prefixes())
         text = self.with_searches(text)
-        if traces and self.settings.store == "memory":
-            return self.traces.query(text)
-        worker = self._traces_worker() if traces else self.pool
-        given: dict[str, Any] = {
+        pool = self._tracing() if traces else self.pool
+        given = self._limits()
+        if (cancel := current_cancel()) is not None:
+            given["cancel"] = cancel
+        return pool.query(text, **{**given, **limits})
+
+    def traces_document(self, text: str, format: str, **limits: Any) -> Document:
+        """What a query from outside finds in the traces, in a format; guarded and limited as `sparql`."""
+        from abi.graph.guard import check_query
+
+        check_query(text, self.settings, self.settings.all_prefixes())
+        return self._tracing().document(text, format, **{**self._limits(), **limits})
+
+    def _limits(self) -> dict[str, Any]:
+        return {
             "seconds": self.settings.query_seconds,
             "rows": self.settings.query_rows,
             "bytes": self.settings.query_result_bytes,
         }
-        if not traces and (cancel := current_cancel()) is not None:
-            given["cancel"] = cancel
-        return worker.query(text, **{**given, **limits})
 
     def with_searches(self, text: str) -> str:
         """A query whose `abi:search` and `abi:similarity` are replaced by what they find. Raises QuerySyntaxError."""

@@ -45,7 +45,7 @@ class TraceStore:
         self.path = path
         self._settings = settings
         self._wait = wait_seconds
-        self._memory = OxigraphStore.memory(prefixes=settings.all_prefixes()) if path is None else None
+        self.memory = OxigraphStore.memory(prefixes=settings.all_prefixes()) if path is None else None
         self._waiting: queue.Queue[list[ox.Quad] | None] = queue.Queue()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -55,8 +55,8 @@ class TraceStore:
     def write(self, turn: TracedTurn, owner: str | None = None) -> None:
         """Keep a turn. Returns at once; the writing follows, and a failure of it is a warning in the log."""
         quads = turn_quads(turn, self._settings.base_iri, owner)
-        if self._memory is not None:
-            self._memory.apply([], quads)
+        if self.memory is not None:
+            self.memory.apply([], quads)
             return
         with self._lock:
             if self._closed:
@@ -114,8 +114,8 @@ class TraceStore:
 
     @contextmanager
     def _reading(self) -> Iterator[OxigraphStore]:
-        if self._memory is not None:
-            yield self._memory
+        if self.memory is not None:
+            yield self.memory
             return
         self.flush()
         assert self.path is not None

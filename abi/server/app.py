@@ -26,6 +26,7 @@ from abi.server import (
     sparql,
     threads,
     tools,
+    traces,
     upkeep,
     versions,
     web_page,
@@ -80,7 +81,7 @@ def create_app(
         return await service.work(workspace.version)
 
     mcp = Mounted(app, workspace.root.name, service.prefixes, version, settings.max_body_bytes)
-    app.router.routes += [*sparql.routes(), *graph_store.routes(), Route("/mcp", mcp)]
+    app.router.routes += [*sparql.routes(), *graph_store.routes(), *traces.routes(), Route("/mcp", mcp)]
     for module in (health, agents, tools, catalog, threads, files, versions, upkeep, dereference, openapi, web_page):
         app.include_router(module.router)
     app.state.documents = openapi.Documents(app)
@@ -92,7 +93,7 @@ def create_app(
     app.add_middleware(sparql.Direct)
     app.add_middleware(Access, keys=service.keys, rate=settings.server_rate)
     text = settings.max_query_bytes * _FORM_GROWTH + 16 * 1024
-    sizes = {"/sparql": text, "/update": text, "/store": settings.max_rdf_bytes}
+    sizes = {"/sparql": text, "/update": text, "/traces/sparql": text, "/store": settings.max_rdf_bytes}
     sizes["/load"] = _LOADED_FILES * settings.max_rdf_bytes
     app.add_middleware(Bounds, requests=settings.server_requests, size=settings.max_body_bytes, sizes=sizes)
     names = {*_LOCAL, *(h.lower() for h in (*settings.server_hosts, *hosts))}

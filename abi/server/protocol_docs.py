@@ -20,6 +20,7 @@ _GRAPH = {
 }
 _RDF = {media: {"schema": {"type": "string"}} for media in ("text/turtle", "application/n-triples")}
 _QUERY = "SELECT ?tool WHERE { ?tool a abi:SparqlTemplate } LIMIT 10"
+_TURNS = "SELECT ?turn ?answer WHERE { ?turn a abi:Turn ; abi:answer ?answer } LIMIT 10"
 
 
 def _query_parameters() -> list[dict[str, Any]]:
@@ -38,20 +39,20 @@ def _answers(content: dict[str, Any]) -> dict[str, Any]:
     return {"200": {"description": "The result; X-Abi-Truncated tells where a limit cut it.", "content": content}}
 
 
-PATHS: dict[str, Any] = {
-    "/sparql": {
+def _query_path(name: str, about: str, example: str) -> dict[str, Any]:
+    return {
         "get": {
             "tags": ["graph"],
-            "operationId": "sparql_get",
+            "operationId": f"{name}_get",
             "summary": "Query",
-            "description": "SPARQL 1.1 Protocol. Without a query: what this service is.",
+            "description": about,
             "parameters": [
                 {
                     "name": "query",
                     "in": "query",
                     "description": "The query; prefixes of the workspace need no declaration.",
                     "schema": {"type": "string"},
-                    "example": _QUERY,
+                    "example": example,
                 },
                 *_query_parameters(),
             ],
@@ -59,27 +60,32 @@ PATHS: dict[str, Any] = {
         },
         "post": {
             "tags": ["graph"],
-            "operationId": "sparql_post",
+            "operationId": f"{name}_post",
             "summary": "Query",
             "description": "The same by POST: the query itself, or a form.",
             "parameters": _query_parameters(),
             "requestBody": {
                 "required": True,
                 "content": {
-                    "application/sparql-query": {"schema": {"type": "string"}, "example": _QUERY},
+                    "application/sparql-query": {"schema": {"type": "string"}, "example": example},
                     "application/x-www-form-urlencoded": {
                         "schema": {
                             "type": "object",
                             "required": ["query"],
                             "properties": {"query": {"type": "string"}},
                         },
-                        "example": {"query": _QUERY},
+                        "example": {"query": example},
                     },
                 },
             },
             "responses": _answers({**_JSON_RESULTS, **_RESULTS}),
         },
-    },
+    }
+
+
+PATHS: dict[str, Any] = {
+    "/sparql": _query_path("sparql", "SPARQL 1.1 Protocol. Without a query: what this service is.", _QUERY),
+    "/traces/sparql": _query_path("traces", "The same over the traces of conversations. For admins.", _TURNS),
     "/update": {
         "post": {
             "tags": ["graph"],

@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 
     from abi.graph.worker import Document
 
-__all__ = ["Direct", "body_text", "document_response", "routes", "single"]
+__all__ = [
+    "Direct",
+    "body_text",
+    "document_response",
+    "posted",
+    "routes",
+    "seconds_of",
+    "single",
+    "url_parameters",
+]
 
 _FORM = "application/x-www-form-urlencoded"
 _QUERY = "application/sparql-query"
@@ -49,7 +58,7 @@ Parameters = dict[str, list[str]]
 
 async def sparql(request: Request) -> Response:
     """Query by GET, by form and direct; update by POST; without a query, what this service is."""
-    parameters = _url_parameters(request)
+    parameters = url_parameters(request)
     if request.method in ("GET", "HEAD"):
         if "update" in parameters:
             raise UsageError("An update is sent by POST.", hint="Send it to /update.")
@@ -58,7 +67,7 @@ async def sparql(request: Request) -> Response:
         return await _query(request, single(parameters, "query"), parameters)
     if request.method != "POST":
         raise WrongMethod("Queries go by GET or POST.", details={"allow": ["GET", "HEAD", "POST"]})
-    kind, text = await _posted(request, parameters)
+    kind, text = await posted(request, parameters)
     return await (_query if kind == "query" else _update)(request, text, parameters)
 
 
@@ -66,8 +75,8 @@ async def update(request: Request) -> Response:
     """Update by form and direct."""
     if request.method != "POST":
         raise WrongMethod("Updates go by POST.", details={"allow": ["POST"]})
-    parameters = _url_parameters(request)
-    kind, text = await _posted(request, parameters)
+    parameters = url_parameters(request)
+    kind, text = await posted(request, parameters)
     if kind == "query":
         raise UsageError("This is a query.", hint="Send it to /sparql.")
     return await _update(request, text, parameters)
@@ -115,7 +124,7 @@ async def _query(request: Request, text: str, parameters: Parameters) -> Respons
     limits: dict[str, Any] = {
         "default_graphs": default,
         "named_graphs": named,
-        "seconds": _seconds(service, parameters),
+        "seconds": seconds_of(service, parameters),
         "rows": service.settings.query_rows,
         "bytes": service.settings.query_result_bytes,
         "base": service.settings.base_iri,
@@ -194,7 +203,7 @@ async def _description(request: Request) -> Response:
     return Response(await service.run(request, work), headers={"Content-Type": media.header, "Vary": "Accept"})
 
 
-async def _posted(request: Request, parameters: Parameters) -> tuple[str, str]:
+async def posted(request: Request, parameters: Parameters) -> tuple[str, str]:
     """What a POST holds: `query` or `update`, and its text. A form adds to `parameters`."""
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media == _FORM:
@@ -225,7 +234,7 @@ async def body_text(request: Request) -> str:
         raise UsageError(f"The body is not UTF-8 at byte {error.start}.", details={"byte": error.start}) from None
 
 
-def _url_parameters(request: Request) -> Parameters:
+def url_parameters(request: Request) -> Parameters:
     parameters: Parameters = {}
     _add(parameters, request.scope["query_string"].decode("latin-1"))
     return parameters
@@ -247,7 +256,7 @@ def single(parameters: Parameters, name: str) -> str:
     return values[0]
 
 
-def _seconds(service: Service, parameters: Parameters) -> float:
+def seconds_of(service: Service, parameters: Parameters) -> float:
     if "timeout" not in parameters:
         return service.settings.query_seconds
     given: Any = single(parameters, "timeout")
