@@ -15,10 +15,18 @@ __all__ = [  # noqa: RUF022 - plain order; a test compares
     "Entity",
     "Graph",
     "IRI",
+    "Integration",
+    "IntegrationConfiguration",
     "Intent",
     "IntentAgent",
     "IntentScope",
     "IntentType",
+    "Pipeline",
+    "PipelineConfiguration",
+    "PipelineParameters",
+    "Workflow",
+    "WorkflowConfiguration",
+    "WorkflowParameters",
     "Workspace",
     "tool",
 ]
@@ -33,6 +41,16 @@ if TYPE_CHECKING:
         IntentAgent,
         IntentScope,
         IntentType,
+    )
+    from abi.agents.workflow import (
+        Integration,
+        IntegrationConfiguration,
+        Pipeline,
+        PipelineConfiguration,
+        PipelineParameters,
+        Workflow,
+        WorkflowConfiguration,
+        WorkflowParameters,
     )
     from abi.records.decorator import tool
     from abi.records.entity import Entity
@@ -52,6 +70,14 @@ _HOMES = {
     "Entity": "abi.records.entity",
     "Graph": "abi.tools.graph",
     "IRI": "abi.tools.graph",
+    "Integration": "abi.agents.workflow",
+    "IntegrationConfiguration": "abi.agents.workflow",
+    "Pipeline": "abi.agents.workflow",
+    "PipelineConfiguration": "abi.agents.workflow",
+    "PipelineParameters": "abi.agents.workflow",
+    "Workflow": "abi.agents.workflow",
+    "WorkflowConfiguration": "abi.agents.workflow",
+    "WorkflowParameters": "abi.agents.workflow",
     "Workspace": "abi.workspace",
     "tool": "abi.records.decorator",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from abi.graph.rows import Rows
     from abi.graph.traces import TraceStore
     from abi.graph.update import UpdateReport
-    from abi.records.record import AgentHook, AgentSpecification
+    from abi.records.record import AgentHook, AgentSpecification, PythonFunction
     from abi.search.embedder import Embedder
     from abi.search.linker import Linker
     from abi.tools.runner import ToolResult
@@ -29,7 +30,6 @@ class AgentServices:
         self.version: Callable[[], int] = workspace.version
         self.query: Callable[..., Rows] = workspace.sparql
         self.update: Callable[..., UpdateReport] = workspace.update
-        self.run: Callable[..., ToolResult] = workspace.run
         self.secret: Callable[[str], str] = workspace._secret
 
     @property
@@ -69,6 +69,19 @@ class AgentServices:
     @property
     def trace_store(self) -> TraceStore | None:
         return self._workspace.traces if self.settings.traces == "on" else None
+
+    def run(self, name: str, /, **arguments: Any) -> ToolResult:
+        """Call a tool. What changes the graph is proposed first: see `pipeline_update`."""
+        return self._workspace.run_report(name, arguments, may_write=False)
+
+    def pipeline_update(self, record: PythonFunction, arguments: dict[str, Any]) -> str:
+        """The update that would write what a pipeline gives. Raises ArgumentError, ToolFailed, Untrusted."""
+        from abi.agents.update_graph import MOST
+        from abi.tools.pipeline import pipeline_update
+
+        workspace = self._workspace
+        parser = partial(workspace.pool.parse, seconds=self.settings.query_seconds_cap)
+        return pipeline_update(record, arguments, workspace.run_context, parser, MOST)
 
     def call_hook(self, record: AgentSpecification, hook: AgentHook, *arguments: str) -> Any:
         """Call a method of the Python class that an agent was read from. Raises Untrusted, ToolFailed."""

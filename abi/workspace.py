@@ -549,8 +549,10 @@ class Workspace(OpenedWorkspace):
 
         return IndexSearches(self.search_index, self.embedder)
 
-    def run_report(self, name: str, arguments: dict[str, Any], *, principal: str | None = None) -> ToolResult:
-        """Call a tool or render a prompt, for `principal`.
+    def run_report(
+        self, name: str, arguments: dict[str, Any], *, principal: str | None = None, may_write: bool = True
+    ) -> ToolResult:
+        """Call a tool or render a prompt, for `principal`; a pipeline only where they may write.
 
         Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout.
         """
@@ -561,8 +563,8 @@ class Workspace(OpenedWorkspace):
         record = self._runnable(name)
         if self.catalog_version is not None:
             self._require_published_code(record)
-        context = self.run_context
-        return run(record, arguments, context if principal is None else replace(context, principal=principal))
+        context = replace(self.run_context, principal=principal)
+        return run(record, arguments, context if may_write else replace(context, put_graph=None))
 
     def _runnable(self, name: str) -> Record:
         """The tool or prompt of that name; read once for each version of the graph."""
@@ -646,8 +648,14 @@ class Workspace(OpenedWorkspace):
             principal=None,
             secret=self._secret,
             find=lambda kind=None, query=None, **options: self.find(kind, query, **options).hits,
+            put_graph=None if self.read_only else self._put_turtle,
             look_up=lambda text, *, rows=None: self.store.query(text, max_rows=rows),
         )
+
+    def _put_turtle(self, graph: str, turtle: bytes) -> GraphWritten:
+        from abi.graph.named_graphs import Part
+
+        return self.put_graph(graph, [Part(turtle, "turtle")])
 
     def vectors_build(self, names: Sequence[str] = ()) -> VectorsReport:
         """Fill the vectors of the semantic searches of those names, or of all; Couchbase makes its own.
@@ -732,7 +740,7 @@ class Workspace(OpenedWorkspace):
             iris = [e.iri for e in self.ls("tools").entries]
         else:
             iris = [h.iri for h in self.find("tools", query, limit=limit, **filters).hits]
-        return [catalog_tool(read_record(self.store, iri, names), self._services) for iri in iris]
+        return [catalog_tool(read_record(self.store, iri, names), self.run) for iri in iris]
 
     # What is made when it is first needed
 

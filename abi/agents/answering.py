@@ -17,7 +17,7 @@ from abi.agents.handoff import REQUEST_HELP
 from abi.agents.model_loop import OutOfTime, Stopped
 from abi.agents.query_graph import QUERY_GRAPH, QUERY_TRIES, QueryGraphTool
 from abi.agents.turn import TurnState, paired, text_of, this_turn
-from abi.agents.update_graph import UPDATE_GRAPH, WRITING
+from abi.agents.update_graph import UPDATE_GRAPH, writing
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -156,7 +156,7 @@ def _withheld(context: TurnContext, path: list[str], turn: dict[str, Any], model
     if len(path) == 1:
         without.add(REQUEST_HELP)
     if not context.may_write:
-        without |= WRITING
+        without |= writing(context.crew.member(path[-1]).tools)
     elif is_offline(model):
         without.add(UPDATE_GRAPH)
     query = context.crew.member(path[-1]).tools.get(QUERY_GRAPH)

@@ -5,6 +5,7 @@ The wait is LangGraph's interrupt: the thread can be taken up by another process
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 from abi.agents.crew import TurnContext
 from abi.agents.langchain_tools import wrong_arguments
 from abi.agents.turn import TurnState
-from abi.agents.update_graph import WRITING, UpdateGraphTool, agreement
+from abi.agents.update_graph import UpdateGraphTool, agreement, writing
 from abi.errors import AbiError
 
 __all__ = ["approve", "propose", "undecided"]
@@ -23,10 +24,10 @@ __all__ = ["approve", "propose", "undecided"]
 Step = Command[str]
 
 
-def undecided(message: AIMessage, turn: dict[str, Any]) -> dict[str, Any] | None:
-    """The first write that the model called and nobody has decided on."""
+def undecided(message: AIMessage, turn: dict[str, Any], changes: Collection[str]) -> dict[str, Any] | None:
+    """The first call of a tool that `changes` that the model called and nobody has decided on."""
     decisions = turn.get("decisions", {})
-    return next((dict(c) for c in message.tool_calls if c["name"] in WRITING and c["id"] not in decisions), None)
+    return next((dict(c) for c in message.tool_calls if c["name"] in changes and c["id"] not in decisions), None)
 
 
 def propose(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
@@ -34,9 +35,10 @@ def propose(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     turn, path = dict(state["turn"]), state["path"]
     message = state["messages"][-1]
     assert isinstance(message, AIMessage)
-    call = undecided(message, turn)
+    tools = runtime.context.crew.member(path[-1]).tools
+    call = undecided(message, turn, writing(tools))
     assert call is not None
-    tool = runtime.context.crew.member(path[-1]).tools.get(call["name"])
+    tool = tools.get(call["name"])
     assert isinstance(tool, UpdateGraphTool)
     try:
         proposal = tool.propose(call["args"])

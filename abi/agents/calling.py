@@ -26,7 +26,7 @@ from abi.agents.langchain_tools import CONTENT_CHARACTERS, content_of, wrong_arg
 from abi.agents.model_loop import OutOfTime, Stopped
 from abi.agents.query_graph import QUERY_GRAPH, QUERY_TRIES
 from abi.agents.turn import TurnState, text_of
-from abi.agents.update_graph import WRITING, UpdateGraphTool
+from abi.agents.update_graph import UpdateGraphTool, writing
 from abi.errors import AbiError, ToolFailed
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ def call_tools(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     call_message = state["messages"][-1]
     assert isinstance(call_message, AIMessage)
     member = context.crew.member(path[-1])
-    offered = {n: t for n, t in member.tools.items() if n not in WRITING or context.may_write or turn.get("decisions")}
-    waiting = undecided(call_message, turn)
+    changes = writing(member.tools)
+    offered = {n: t for n, t in member.tools.items() if n not in changes or context.may_write or turn.get("decisions")}
+    waiting = undecided(call_message, turn, changes)
     if waiting is not None and waiting["name"] in offered:
         return Command(update={"turn": turn}, goto="propose")
     moves: list[tuple[Any, Any]] = []

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.tools import BaseTool
 
@@ -17,6 +17,7 @@ from abi.agents.intents import IntentIndex, PhraseVectors
 from abi.agents.langchain_tools import catalog_tool
 from abi.agents.propose_turtle import ProposeTurtleTool
 from abi.agents.query_graph import QUERY_GRAPH, QueryGraphTool
+from abi.agents.run_pipeline import pipeline_tool
 from abi.agents.scale import Calibration
 from abi.agents.update_graph import PROPOSE_TURTLE, UPDATE_GRAPH, UpdateGraphTool
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from abi.agents.mentions import Mentions
     from abi.agents.models import ModelRegistry
     from abi.agents.services import Services
+    from abi.records.record import PythonFunction
 
 __all__ = ["Crew", "Member", "TurnContext"]
 
@@ -82,7 +84,10 @@ class Crew:
     def _tools(self, definition: AgentDefinition) -> dict[str, BaseTool]:
         tools: dict[str, BaseTool] = {}
         for record in definition.tools:
-            tools[record.name] = catalog_tool(record, self._services, definition.phrases.get(record.name, ()))
+            if getattr(record, "form", None) != "pipeline":
+                tools[record.name] = catalog_tool(record, self._services.run, definition.phrases.get(record.name, ()))
+            elif definition.may_write:
+                tools[record.name] = pipeline_tool(cast("PythonFunction", record), self._services)
         for name in definition.agents:
             tool = handoff_tool(name, self.definitions.agent(name).description, self._leaves(name), self._drafts(name))
             tools.setdefault(tool.name, tool)
@@ -100,6 +105,7 @@ class Crew:
             card_of_record(record, below.phrases.get(record.name, ()))
             for below in self.definitions.below(name)
             for record in below.tools
+            if getattr(record, "form", None) != "pipeline"
         )
 
     def _drafts(self, name: str) -> bool:

@@ -13,7 +13,6 @@ from abi.errors import AbiError
 from abi.records.record import Record
 
 if TYPE_CHECKING:
-    from abi.agents.services import Services
     from abi.tools.arguments import HasParameters
     from abi.tools.runner import ToolResult
 
@@ -47,8 +46,8 @@ class CatalogTool(StructuredTool):
         return result
 
 
-def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()) -> CatalogTool:
-    """The LangChain tool of a record: content for the model, the ToolResult as artifact.
+def catalog_tool(record: Record, runner: Callable[..., ToolResult], phrases: Sequence[str] = ()) -> CatalogTool:
+    """The LangChain tool of a record, which `runner` calls by name: content for the model, the ToolResult as artifact.
 
     The annotation `return_direct: true` makes what it gives the answer of a turn, unread by the model. Called through
     LangChain, a tool that fails gives a message with what went wrong instead of raising.
@@ -57,7 +56,7 @@ def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()
 
     def run(**arguments: Any) -> tuple[str, ToolResult]:
         try:
-            result = services.run(record.name, **{k: v for k, v in arguments.items() if v is not None})
+            result = runner(record.name, **{k: v for k, v in arguments.items() if v is not None})
         except AbiError as error:
             raise ToolException(f"{error.message} {error.hint}".strip()) from error
         return content_of(result.document()), result
@@ -72,7 +71,7 @@ def catalog_tool(record: Record, services: Services, phrases: Sequence[str] = ()
         handle_validation_error=wrong_arguments,
         record=record,
         phrases=tuple(phrases),
-        runner=services.run,
+        runner=runner,
         return_direct=record.annotations.get("return_direct", "").casefold() == "true",
     )
 

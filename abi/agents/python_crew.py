@@ -78,6 +78,9 @@ class _NoGraph:
     def run(self, name: str, /, **arguments: Any) -> Any:
         raise NotFound(f"There is no tool {name!r}: an agent without a workspace has no catalog.")
 
+    def pipeline_update(self, record: Any, arguments: dict[str, Any]) -> str:
+        raise Unsupported("An agent without a workspace has no graph to change.")
+
     def call_hook(self, record: Any, hook: str, *arguments: str) -> Any:
         raise Unsupported("The hooks of an agent without a workspace are its own.")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from abi.graph.store import GraphStore
     from abi.graph.traces import TraceStore
     from abi.graph.update import UpdateReport
-    from abi.records.record import AgentHook, AgentSpecification
+    from abi.records.record import AgentHook, AgentSpecification, PythonFunction
     from abi.search.embedder import Embedder
     from abi.search.linker import Mention
     from abi.settings import Settings
@@ -69,11 +69,18 @@ class Services(Protocol):
         ...
 
     def run(self, name: str, /, **arguments: Any) -> ToolResult:
-        """Call a tool of the catalog. Raises ArgumentError, ToolFailed, QueryTimeout and others of the tree."""
+        """Call a tool of the catalog; none that changes the graph.
+
+        Raises ArgumentError, ToolFailed, QueryTimeout and others of the tree.
+        """
         ...
 
     def call_hook(self, record: AgentSpecification, hook: AgentHook, *arguments: str) -> Any:
         """Call a method of the Python class that an agent was read from. Raises Untrusted, ToolFailed."""
+        ...
+
+    def pipeline_update(self, record: PythonFunction, arguments: dict[str, Any]) -> str:
+        """The update that would write what a pipeline gives. Raises ArgumentError, ToolFailed, Untrusted."""
         ...
 
     def find(self, kind: str | None = None, query: str | None = None, **options: Any) -> list[Any]:

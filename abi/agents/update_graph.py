@@ -7,6 +7,7 @@ else, through the gate like every change.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +17,10 @@ from pydantic import BaseModel, Field
 from abi.errors import ArgumentError, Invalid
 from abi.tools.runner import ToolResult
 
-__all__ = ["MOST", "PROPOSE_TURTLE", "UPDATE_GRAPH", "WRITING", "Proposal", "UpdateGraphTool", "agreement"]
+__all__ = ["MOST", "PROPOSE_TURTLE", "UPDATE_GRAPH", "Proposal", "UpdateGraphTool", "agreement", "writing"]
 
 UPDATE_GRAPH = "update_graph"
 PROPOSE_TURTLE = "propose_turtle"
-WRITING = frozenset({UPDATE_GRAPH, PROPOSE_TURTLE})
-"""The tools whose calls a person approves."""
 MOST = 200
 """Quads that a person can be asked to read."""
 _YES = re.compile(
@@ -93,6 +92,11 @@ class UpdateGraphTool(BaseTool):
 
     def _run(self, **_: Any) -> str:
         return "This tool changes nothing without the approval of a person."
+
+
+def writing(tools: Mapping[str, BaseTool]) -> frozenset[str]:
+    """Names of the tools whose calls a person approves."""
+    return frozenset(name for name, tool in tools.items() if isinstance(tool, UpdateGraphTool))
 
 
 def agreement(text: str) -> bool | None:

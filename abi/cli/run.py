@@ -42,7 +42,7 @@ def run(
     """
     session: Session = ctx.obj
     arguments = _arguments(arg or [], args)
-    with session.workspace(read_only=True, version=version) as workspace:
+    with session.workspace(version=version) as workspace:
         if session.interactive:
             _ask_for_missing(session, workspace, name, arguments)
         document = workspace.run_report(name, arguments).document()

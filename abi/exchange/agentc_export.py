@@ -115,6 +115,8 @@ def _fields(record: Record, root: Path) -> dict[str, Any] | None:
     text = _file(record, root)
     own: dict[str, Any]
     if isinstance(record, PythonFunction):
+        if record.form is not None:
+            raise NoText("Agent Catalog has no tools that are methods of a class")
         if text is None:
             raise NoText("its file is no longer what was indexed")
         own = {"contents": text, "content": _function(text, record)}

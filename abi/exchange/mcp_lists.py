@@ -55,7 +55,7 @@ def _hints(record: Record) -> dict[str, bool]:
 def _needs_approval(record: Record) -> bool:
     """Whether it is known to change something: a request that is none for reading, or a record that says so."""
     method = str(getattr(record, "method", "GET")).upper()
-    return not _said(record, "read_only", method in _SAFE_METHODS)
+    return not _said(record, "read_only", method in _SAFE_METHODS and getattr(record, "form", None) != "pipeline")
 
 
 def _said(record: Record, name: str, otherwise: bool) -> bool:

@@ -228,6 +228,11 @@ RECORDS: dict[str, Table] = {
         (
             *_RECORD,
             Column("function", terms.FUNCTION_NAME, TEXT, fallback=""),
+            Column(
+                "form",
+                terms.CALLABLE_FORM,
+                _choice(workflow=terms.WORKFLOW_FORM, pipeline=terms.PIPELINE_FORM, integration=terms.INTEGRATION_FORM),
+            ),
             Column("is_async", terms.IS_ASYNC, BOOLEAN),
             Column("input_schema", terms.INPUT_SCHEMA, OBJECT),
             Column("output_schema", terms.OUTPUT_SCHEMA, OBJECT),

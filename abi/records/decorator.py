@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar, overload
 
 __all__ = ["tool"]
@@ -35,10 +36,10 @@ def tool(
     values must be written out where the decorator stands. Left out, the name is the function's and the description
     its docstring. `answer` is a sentence over `result` and the arguments, with which an agent may answer.
     """
-    if function is not None:
-        return function
 
     def mark(marked: F) -> F:
+        with suppress(AttributeError):  # what is built in bears no marks
+            marked.__dict__["__abi_tool__"] = True
         return marked
 
-    return mark
+    return mark if function is None else mark(function)

@@ -15,7 +15,7 @@ from abi.records.agent_class import read_agent_classes
 from abi.records.docstring import read_docstring
 from abi.records.document import Document
 from abi.records.header import MAX_DESCRIPTION_WORDS, identifier_fix, near
-from abi.records.python_marks import Function, Mark, ModuleReader
+from abi.records.python_marks import Function, Mark, tools_of
 from abi.records.python_types import CLASS_KEY, NO_VALUE, Module, Types, literal, writable
 from abi.records.record import Parameter, PythonFunction
 
@@ -33,9 +33,8 @@ def read(document: Document, context: ReadContext, result: ReadResult) -> None:
     tree = _parse(document, result)
     if tree is None:
         return
-    reader = ModuleReader()
     try:
-        reader.body(tree.body)
+        reader = tools_of(tree)
     except RecursionError:
         result.fault(1, "", "python-syntax", "The file is nested too deep to be read.", "Make its branches simpler.")
         return
@@ -65,15 +64,16 @@ def _parse(document: Document, result: ReadResult) -> ast.Module | None:
 
 def _tool(mark: Mark, module: Module, context: ReadContext, result: ReadResult) -> None:
     function = mark.function
+    line = (mark.decorator or function).lineno
     before = sum(f.severity == "error" for f in result.findings)
     given = _decorator_values(mark, module, result)
-    name = given.get("name") or function.name
+    name = given.get("name") or mark.name or function.name
     if not name.isidentifier() or keyword.iskeyword(name):
         message = f"The name {name!r} of the tool is not a valid identifier."
-        result.fault(mark.decorator.lineno, "name", "name-invalid", message, identifier_fix(name))
+        result.fault(line, "name", "name-invalid", message, identifier_fix(name))
     docstring, described = read_docstring(ast.get_docstring(function) or "")
     described = {name: text for name, text in described.items() if writable(text)}
-    description = (given.get("description") or docstring).strip()
+    description = (given.get("description") or mark.description or docstring).strip()
     if not description:
         message = f"Description must be specified for tool {name}!"
         fix = "Please give this tool a docstring."
@@ -96,7 +96,8 @@ def _tool(mark: Mark, module: Module, context: ReadContext, result: ReadResult) 
         description=description,
         annotations=given.get("annotations") or {},
         answer=given.get("answer"),
-        function=function.name,
+        function=mark.path,
+        form=mark.form,
         is_async=isinstance(function, ast.AsyncFunctionDef),
         parameters=parameters,
         input_schema=schema,
@@ -104,7 +105,7 @@ def _tool(mark: Mark, module: Module, context: ReadContext, result: ReadResult) 
         source=result.source(function.lineno),
     )
     lines = {f"parameters.{a.arg}": a.lineno for a in _arguments(function)}
-    result.add(record, lines | {"answer": mark.decorator.lineno})
+    result.add(record, lines | {"answer": line})
 
 
 def _decorator_values(mark: Mark, module: Module, result: ReadResult) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from abi.records.python_types import Module
+from abi.records.record import CallableForm
 
-__all__ = ["TOOL_MODULES", "Function", "Mark", "ModuleReader", "marked_functions"]
+__all__ = ["TOOL_MODULES", "Function", "Mark", "ModuleReader", "marked_functions", "tools_of"]
 
 TOOL_MODULES = ("abi", "agentc", "agentc.catalog", "agentc_core.tool")
 """Modules from which `tool` may be imported."""
@@ -24,10 +25,23 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(slots=True)
 class Mark:
-    """A marked function and the decorator that marks it."""
+    """A function that is a tool, and the decorator that marks it.
+
+    Of a method: the class that `owner` names and what that is. `name` and `description` are those of the class, where
+    it is the tool as a whole.
+    """
 
     function: Function
-    decorator: ast.expr
+    decorator: ast.expr | None
+    owner: str = ""
+    form: CallableForm | None = None
+    name: str = ""
+    description: str = ""
+
+    @property
+    def path(self) -> str:
+        """Where the function is found in its module."""
+        return f"{self.owner}.{self.function.name}" if self.owner else self.function.name
 
 
 @dataclass(slots=True)
@@ -110,22 +124,31 @@ class ModuleReader:
 
     def nested(self, tree: ast.Module) -> Iterator[Function]:
         """Marked functions that are not at the top level, where nobody could find them in the module."""
-        top = {id(mark.function) for mark in self.marks}
+        # Of a method stands a copy there: its decorator is the same.
+        top = {id(mark.decorator) for mark in self.marks}
         for node in ast.walk(tree):
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or id(node) in top:
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
-            if any(self.is_tool(decorator) for decorator in node.decorator_list):
+            if any(self.is_tool(decorator) and id(decorator) not in top for decorator in node.decorator_list):
                 yield node
 
 
 def marked_functions(data: bytes) -> set[str]:
-    """Names of the top-level functions that a file marks with `@tool`; none where it is no Python."""
+    """Where the tools of a file are found in it (`Mark.path`); none where it is no Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(data)
-        reader = ModuleReader()
-        reader.body(tree.body)
+        return {mark.path for mark in tools_of(tree).marks}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
-    return {mark.function.name for mark in reader.marks}
+
+
+def tools_of(tree: ast.Module) -> ModuleReader:
+    """A module with all its tools: marked functions, and those of its classes. Raises RecursionError."""
+    from abi.records.workflow_class import class_tools
+
+    reader = ModuleReader()
+    reader.body(tree.body)
+    reader.marks += class_tools(reader.module, reader.is_tool)
+    return reader

@@ -16,6 +16,7 @@ __all__ = [
     "AgentHook",
     "AgentSpecification",
     "AnyRecord",
+    "CallableForm",
     "CouchbaseSecrets",
     "EmbeddingSecrets",
     "HttpRequest",
@@ -54,6 +55,7 @@ Kind = Literal[
 ]
 Family = Literal["tool", "prompt", "agent", "intent"]
 IntentType = Literal["agent", "tool", "raw"]
+CallableForm = Literal["workflow", "pipeline", "integration"]
 AgentHook = Literal["on_ai_message", "on_human_message", "retains_active_turn"]
 IntentScope = Literal["all", "direct"]
 
@@ -127,7 +129,9 @@ class PythonFunction(Record):
     family: ClassVar[Family] = "tool"
     kind: Literal["python_function"] = "python_function"
     function: str
-    """The function's name in its module, which may differ from the tool's name."""
+    """The function's name in its module, which may differ from the tool's name; of a method `Class.method`."""
+    form: CallableForm | None = None
+    """What a class is whose method the function is."""
     is_async: bool = False
     parameters: list[Parameter] = []
     input_schema: dict[str, Any] = {}

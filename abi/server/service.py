@@ -125,7 +125,9 @@ class Service:
         Raises NotFound, ArgumentError, ToolFailed, Untrusted, QueryTimeout.
         """
         with ended_by(cancel or Cancel()):
-            return self.workspace.run_report(name, arguments, principal=owner_of(principal))
+            return self.workspace.run_report(
+                name, arguments, principal=owner_of(principal), may_write=principal.may("writer")
+            )
 
     def close(self) -> None:
         self.turns.close()

@@ -56,9 +56,11 @@ def call(job: Job, arguments: Mapping[str, Any], *, root: Path, data: bytes, gra
         function = _found(load_module(path, root, data), job.function)
     except (Exception, SystemExit) as error:
         raise _failed(job, error, path, "could not be loaded") from error
-    if "." in job.function:  # a method of an agent, which is given texts in its own order
+    if all(name.isdigit() for name in arguments) and arguments:  # a hook, which is given texts in its own order
         function, arguments = partial(function, *arguments.values()), {}
     with beside(path):
+        if "." in job.function:
+            arguments = _gathered(function, arguments, job)
         bound = _bind(job, function, arguments, graph)
     try:
         return _json(_finish(function(*bound.args, **bound.kwargs)))
@@ -81,6 +83,21 @@ def _found(module: ModuleType, name: str) -> Callable[..., Any]:
     if found not in _objects:
         _objects[found] = found.New()
     return cast("Callable[..., Any]", getattr(_objects[found], method))
+
+
+def _gathered(method: Callable[..., Any], arguments: Mapping[str, Any], job: Job) -> Mapping[str, Any]:
+    """The arguments as the one model that a method takes, where it takes one."""
+    parameters = list(inspect.signature(method).parameters)
+    try:
+        hints = get_type_hints(inspect.unwrap(getattr(method, "func", method)))
+    except Exception:  # a name that only a type checker sees
+        return arguments
+    model = hints.get(parameters[0]) if len(parameters) == 1 else None
+    fields = getattr(model, "model_fields", {})
+    if not isinstance(model, type) or not fields.keys() >= arguments.keys():
+        return arguments
+    # The model's own default counts where the record has none that JSON could hold.
+    return {parameters[0]: {n: v for n, v in arguments.items() if v is not None or n not in job.optional}}
 
 
 def _bind(
@@ -166,6 +183,8 @@ def _is_already(hint: Any, value: Any) -> bool:
 def _json(value: Any) -> Any:
     if _is_json(value):
         return value
+    if type(value).__module__.partition(".")[0] == "rdflib" and hasattr(value, "serialize"):
+        return value.serialize(format="nt")
     from pydantic_core import to_jsonable_python
 
     return jsonable(to_jsonable_python(value, fallback=str, bytes_mode="base64"))

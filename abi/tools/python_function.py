@@ -17,7 +17,7 @@ from abi.tools.linked_arguments import cited, linked_arguments
 from abi.tools.python_process import PythonJob, call_apart
 from abi.tools.runner import RunContext, ToolResult
 
-__all__ = ["job_of", "python_file", "run"]
+__all__ = ["job_of", "python_file", "returned", "run"]
 
 
 def run(record: PythonFunction, raw_arguments: Mapping[str, Any], context: RunContext) -> ToolResult:
@@ -26,14 +26,15 @@ def run(record: PythonFunction, raw_arguments: Mapping[str, Any], context: RunCo
     Raises Untrusted, ArgumentError with all faults of the arguments, ToolFailed with the line where it failed, or where
     it took too long and was ended or gave back too much, and what a query that it asks can raise.
     """
-    if not context.trusted:
+    if not context.trusted:  # before names are looked up for nothing
         raise _untrusted(record)
     arguments, terms = linked_arguments(record, raw_arguments, context)
-    iris = {p.name for p in record.parameters if p.value_class is not None}
-    given = {name: IRI(value) if name in iris else value for name, value in arguments.items()}
-    ask = asking(context.query, context.settings)
-    seconds, size = context.settings.python_seconds, context.settings.python_bytes
-    result = call_apart(job_of(record, context.root), given, ask=ask, seconds=seconds, size=size)
+    if record.form == "pipeline":
+        from abi.tools.pipeline import written
+
+        result: Any = written(record, arguments, context)
+    else:
+        result = returned(record, arguments, context)
     rows = rows_of(result)
     citations = cited(context, terms.values(), rows)
     answer = None
@@ -52,11 +53,22 @@ def run(record: PythonFunction, raw_arguments: Mapping[str, Any], context: RunCo
     )
 
 
+def returned(record: PythonFunction, arguments: Mapping[str, Any], context: RunContext) -> Any:
+    """What the function gives back for checked arguments, as JSON values. Raises Untrusted, ToolFailed."""
+    if not context.trusted:
+        raise _untrusted(record)
+    iris = {p.name for p in record.parameters if p.value_class is not None}
+    given = {name: IRI(value) if name in iris else value for name, value in arguments.items()}
+    ask = asking(context.query, context.settings)
+    seconds, size = context.settings.python_seconds, context.settings.python_bytes
+    return call_apart(job_of(record, context.root), given, ask=ask, seconds=seconds, size=size)
+
+
 def job_of(record: PythonFunction, root: Path) -> PythonJob:
     """What to call. Raises ToolFailed where the file is not of the workspace or has no such tool any more."""
     source, data = python_file(record, root.resolve())
     if record.function not in _marked(data):
-        message = f"{source} has no function {record.function!r} marked with @tool."
+        message = f"{source} has no function or method {record.function!r} marked with @tool."
         raise ToolFailed(f"The tool {record.name} cannot run: {message}", hint="Run `abi index`.")
     return PythonJob(
         root=root.resolve(),

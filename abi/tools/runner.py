@@ -37,6 +37,8 @@ class RunContext:
     secret: Callable[[str], str] | None = None
     find: Callable[..., Sequence[Any]] | None = None
     """The catalog's search: `find("tools", text, name=, annotations=, limit=)` gives hits with a `name`."""
+    put_graph: Callable[[str, bytes], Any] | None = None
+    """Replaces what a named graph holds by Turtle, through the gate; None where the caller may not write."""
     look_up: QueryFunction | None = None
     """Like `query`, in this process: for abi's own look-ups of names and labels, whose cost does not grow."""
 

@@ -12,7 +12,7 @@ from .conftest import BASE, DIRECT, SmallServices
 
 
 def test_a_record_is_a_tool_with_its_argument_model(services: SmallServices) -> None:
-    tool = catalog_tool(DIRECT, services)
+    tool = catalog_tool(DIRECT, services.run)
     assert tool.name == "find_direct_routes"
     assert tool.description == DIRECT.description
     assert set(tool.args) == {"origin", "limit"}
@@ -23,7 +23,7 @@ def test_a_record_is_a_tool_with_its_argument_model(services: SmallServices) -> 
 
 
 def test_content_for_the_model_and_the_whole_result_as_artifact(services: SmallServices) -> None:
-    tool = catalog_tool(DIRECT, services)
+    tool = catalog_tool(DIRECT, services.run)
     message = tool.invoke({"type": "tool_call", "name": tool.name, "args": {"origin": "BOI"}, "id": "1"})
     assert json.loads(message.content)["row_count"] == 2
     assert message.artifact.tool == "find_direct_routes"
@@ -31,11 +31,11 @@ def test_content_for_the_model_and_the_whole_result_as_artifact(services: SmallS
 
 
 def test_called_directly_it_gives_content(services: SmallServices) -> None:
-    assert "Seattle-Tacoma Intl" in catalog_tool(DIRECT, services).invoke({"origin": "Boise Air Terminal"})
+    assert "Seattle-Tacoma Intl" in catalog_tool(DIRECT, services.run).invoke({"origin": "Boise Air Terminal"})
 
 
 def test_wrong_arguments_and_failures_are_told_not_raised(services: SmallServices) -> None:
-    tool = catalog_tool(DIRECT, services)
+    tool = catalog_tool(DIRECT, services.run)
     assert "origin" in tool.invoke({})
     assert "Atlantis" in tool.invoke({"origin": "Atlantis"})
 

@@ -159,6 +159,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
         PythonFunction,
         **common(),
         function=texts,
+        form=st.none() | st.sampled_from(["workflow", "pipeline", "integration"]),
         is_async=st.booleans(),
         parameters=parameters(),
         input_schema=objects,

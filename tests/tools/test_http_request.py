@@ -352,7 +352,7 @@ def test_a_langchain_agents_tool(tools: Tools) -> None:
             assert name == "tool"
             return tools.run(record, **arguments)
 
-    made = catalog_tool(record, Services())  # type: ignore[arg-type]
+    made = catalog_tool(record, Services().run)
     call = {"config": "c", "copy": "d", "X_Y": "e", "person": {"name": "Ada"}}
     message = made.invoke({"name": "tool", "args": call, "id": "1", "type": "tool_call"})
     assert json.loads(message.content)["result"]["query"] == "config=c&copy=d&X-Y=e"
