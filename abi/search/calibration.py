@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Curve:
     """A monotone, piecewise linear map through `knots`: pairs (cosine, similarity), ascending in both."""
 
     knots: tuple[tuple[float, float], ...]
+    _columns: list[tuple[NDArray[np.float64], ...]] = field(init=False, repr=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
         rising = all(a[0] < b[0] and a[1] <= b[1] for a, b in zip(self.knots, self.knots[1:], strict=False))
@@ -31,7 +32,9 @@ class Curve:
         """Element by element, any shape; cosines outside the knots take the outermost value."""
         import numpy as np
 
-        xs, ys = zip(*self.knots, strict=True)
+        if not self._columns:  # as arrays, once: each message of each agent comes by here
+            self._columns.append(tuple(np.asarray(self.knots, dtype=np.float64).T.copy()))
+        xs, ys = self._columns[0]
         return np.asarray(np.interp(cosine, xs, ys), dtype=np.float64)
 
 
