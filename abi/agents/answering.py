@@ -16,6 +16,7 @@ from abi.agents.ending import out_of_time, say_and_end, stopped
 from abi.agents.handoff import REQUEST_HELP
 from abi.agents.model_loop import OutOfTime, Stopped
 from abi.agents.query_graph import QUERY_GRAPH, QUERY_TRIES, QueryGraphTool
+from abi.agents.reasons import because
 from abi.agents.turn import TurnState, paired, text_of, this_turn
 from abi.agents.update_graph import UPDATE_GRAPH, writing
 
@@ -46,6 +47,7 @@ def call_model(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     turn["steps"] += 1
     if not turn["injected"] and not turn["calls"]:
         turn["trail"] = [*turn["trail"], "model"]
+        because(turn, f"The chat model of {path[-1]} is asked.")
     name = context.model_name(member.definition)
     turn["model"] = name
 
@@ -73,6 +75,7 @@ def call_model(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     turn["grounded"] = bool(_successful(turn)) if known is ... else known
     if reply.additional_kwargs.get("unanswered"):
         turn["trail"] = [*[s for s in turn["trail"] if s != "model"], "none"]
+        because(turn, f"{path[-1]} has nothing that answers it.")
     return _ended(reply, turn, path, runtime)
 
 
@@ -110,11 +113,13 @@ def _ended(reply: AIMessage, turn: dict[str, Any], path: list[str], runtime: Run
         if turn["queue"]:
             following, *turn["queue"] = turn["queue"]
             turn["moves"] += 1
+            because(turn, f"{following} is next in line.")
             runtime.stream_writer({"type": "agent_routing", "agent": path[-2], "data": following})
             return Command(update={**update, "turn": turn, "path": [*path[:-1], following]}, goto="map_intents")
         if supervisor.sequential_supervisor or not text_of(reply):
             turn["injected"] = []
             turn["helped"] = [*turn["helped"], path[-1]]
+            because(turn, f"{path[-1]} has done its part: {path[-2]} goes on.")
             runtime.stream_writer({"type": "agent_routing", "agent": path[-1], "data": path[-2]})
             return Command(update={**update, "turn": turn, "path": path[:-1]}, goto="call_model")
     return Command(update={**update, "turn": turn, "path": path}, goto="finish")

@@ -67,6 +67,7 @@ def approve(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     turn = dict(state["turn"])
     turn |= {"needs": None, "answers": [], "calls": [], "citations": [], "candidates": [], "trail": ["tool"]}
     turn |= {"steps": 0, "tokens": 0, "chosen": needs["tool"]}
+    turn["why"] = [f"The message answers whether {needs['tool']} may change the graph."]
     verdict = agreement(said)
     if verdict and not runtime.context.may_write:
         return _decided(turn, needs["call"], {"refused": "The person may not change the graph."})

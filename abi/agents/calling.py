@@ -25,6 +25,7 @@ from abi.agents.handoff import REQUEST_HELP, HandoffTool
 from abi.agents.langchain_tools import CONTENT_CHARACTERS, content_of, wrong_arguments
 from abi.agents.model_loop import OutOfTime, Stopped
 from abi.agents.query_graph import QUERY_GRAPH, QUERY_TRIES
+from abi.agents.reasons import because
 from abi.agents.turn import TurnState, text_of
 from abi.agents.update_graph import UpdateGraphTool, writing
 from abi.errors import AbiError, ToolFailed
@@ -113,6 +114,7 @@ def _move(
         first, *rest = targets
         turn["queue"] = [*rest, *turn["queue"]]
         turn["chosen"] = first
+        because(turn, f"{path[-1]} hands the request over to {first}.")
         # an agent that is already on the way is gone back to, not entered a second time
         path_to = path[: path.index(first) + 1] if first in path else [*path, first]
         runtime.stream_writer({"type": "agent_routing", "agent": path[-1], "data": first})
@@ -120,6 +122,7 @@ def _move(
     call, _ = moves[0]
     turn["helped"] = [*turn["helped"], path[-1]]
     turn["reason"] = str(call["args"].get("reason", ""))
+    because(turn, f"{path[-1]} gave the request back to {path[-2]}: {turn['reason'] or 'no reason given'}.")
     runtime.stream_writer({"type": "agent_routing", "agent": path[-1], "data": path[-2]})
     return Command(update={"messages": update, "turn": turn, "path": path[:-1]}, goto="call_model")
 

@@ -20,6 +20,7 @@ from abi.agents.definition import AgentDefinition, Definitions
 from abi.agents.filtering import keep_by_entities, keep_by_model
 from abi.agents.handoff import mention_of
 from abi.agents.intents import TRACED, Candidate, decide
+from abi.agents.reasons import because, of_filter, of_mapping
 from abi.agents.turn import TurnState, is_question, last_request, new_turn
 from abi.errors import AbiError, ArgumentError
 from abi.patterns import compiled
@@ -51,16 +52,20 @@ def begin(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
         if way is not None:
             turn["trail"].append("mention")
             turn["chosen"] = way[-1]
+            because(turn, f"The message names @{way[-1]}.")
             if not rest:
                 return _greeting(context.crew.definitions.agent(way[-1]), way, turn)
             return Command(update={"turn": turn, "path": way}, goto="map_intents")
+        because(turn, f"No agent of {context.root} is named @{name}.")
         turn["request"] = rest or text
     if len(path) > 1:
         if _lets_go(context.crew.definitions.agent(path[-1]), text):
+            because(turn, f"{path[-1]} let go of the conversation.")
             path = path[:1]
         else:
             turn["trail"].append("active")
             turn["chosen"] = path[-1]
+            because(turn, f"{path[-1]} holds the conversation.")
     return Command(update={"turn": turn, "path": path}, goto="map_intents")
 
 
@@ -76,6 +81,7 @@ def map_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     except Exception as error:  # an embedder may be anywhere; the conversation goes on without it
         _log.warning("Intents of %s are not mapped: the embedder failed (%s).", name, error)
         turn["trail"] = [*turn["trail"], "unmapped"]
+        because(turn, f"The intents of {name} could not be compared with the message: the embedder failed.")
         return Command(update={"turn": turn}, goto="call_model")
     turn["candidates"] = [*turn["candidates"], *(c.state() for c in candidates[:TRACED])]
     known = [c for c in candidates if _reachable(c, member.definition)]
@@ -84,8 +90,10 @@ def map_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     decision = decide(known, member.definition.thresholds)
     while decision.step in ("direct", "single") and not _about_it(context, turn["request"], decision.kept[0]):
         turn["trail"] = [*turn["trail"], "entity_check"]
+        because(turn, f"`{decision.kept[0].intent}` names something that the message does not name.")
         known = [c for c in known if c is not decision.kept[0]]
         decision = decide(known, member.definition.thresholds)
+    because(turn, of_mapping(name, known, decision, member.definition.thresholds))
     if decision.step == "none":
         return Command(update={"turn": turn}, goto="call_model")
     turn["kept"] = [c.state() for c in decision.kept]
@@ -103,8 +111,10 @@ def filter_intents(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     try:
         model = context.models.get(context.model_name(member.definition))
         left = keep_by_model(model, turn["request"], kept, member.tools, context.reply)
+        because(turn, of_filter("The chat model", kept, left))
     except Exception as error:  # a model that fails here may still answer later
         _log.warning("Intents are not filtered: the model failed (%s).", error)
+        because(turn, "The chat model could not be asked which of them fit.")
         left = kept
     turn["kept"] = [c.state() for c in left]
     if len(left) == 1 and _about_it(context, turn["request"], left[0]):
@@ -120,6 +130,8 @@ def check_entities(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     left = keep_by_entities(runtime.context.mentions, turn["request"], kept)
     turn["kept"] = [c.state() for c in left]
     turn["trail"] = [*turn["trail"], "entity_check"]
+    if kept:
+        because(turn, of_filter("The check of the entities that they name", kept, left))
     return Command(update={"turn": turn}, goto="route")
 
 
@@ -134,9 +146,11 @@ def route(state: TurnState, runtime: Runtime[TurnContext]) -> Step:
     choosable = [c for c in kept if c.type != "raw"]
     if len(choosable) < 2:
         turn["injected"] = turn["kept"]
+        because(turn, "Several replies are left, and no choice of agents or tools: the chat model is told of all.")
         return Command(update={"turn": turn}, goto="call_model")
     choosable.sort(key=lambda c: (-c.score, c.target))
     turn["trail"] = [*turn["trail"], "choice"]
+    because(turn, f"{len(choosable)} agents or tools are left: the person chooses.")
     turn["needs"] = {
         "kind": "choice",
         "owner": state["path"][-1],
@@ -154,13 +168,16 @@ def follow(intent: Candidate, turn: dict[str, Any], path: list[str], runtime: Ru
     turn["kept"] = []
     if intent.type == "raw":
         turn["trail"] = [*turn["trail"], "raw"]
+        because(turn, f"`{intent.intent}` has a reply of its own.")
         return _say(intent.target, turn, path)
     if intent.type == "agent":
         turn["trail"] = [*turn["trail"], "agent"]
+        because(turn, f"`{intent.intent}` leads to the agent {intent.target}.")
         turn["moves"] += 1
         runtime.stream_writer({"type": "agent_routing", "agent": path[-1], "data": intent.target})
         return Command(update={"turn": turn, "path": [*path, intent.target]}, goto="map_intents")
     turn["trail"] = [*turn["trail"], "tool"]
+    because(turn, f"`{intent.intent}` leads to the tool {intent.target}.")
     turn["injected"] = [intent.state()]
     return Command(update={"turn": turn, "path": path}, goto="call_model")
 
@@ -174,6 +191,7 @@ def _after_choice(
     if picked.out_of_range:
         turn["needs"] = pending
         turn["trail"] = ["choice"]
+        because(turn, f"The answer chooses none of the {len(options)} that were offered.")
         question = intents_question([(c.target, c.intent, c.score) for c in options])
         return _say(ask_again(len(options), question), turn, path)
     if picked.index is None:
@@ -181,6 +199,7 @@ def _after_choice(
     turn["request"] = pending["request"]
     turn["trail"] = ["choice"]
     chosen = options[picked.index]
+    because(turn, f"The person chose {chosen.target}, number {picked.index + 1} of {len(options)}.")
     turn["candidates"] = [c.state() for c in options]
     if chosen.type == "agent" and chosen.target not in runtime.context.crew.member(path[-1]).definition.agents:
         return None  # the graph has changed since the question

@@ -60,6 +60,7 @@ def new_turn(request: str) -> dict[str, Any]:
     return {
         "request": request,  # what is to be answered: without its @mention; after a choice, the original request
         "trail": [],  # the steps of routing, in order
+        "why": [],  # and their reasons, a sentence each
         "candidates": [],
         "kept": [],  # intents that are still in question
         "injected": [],  # intents that the model is told of

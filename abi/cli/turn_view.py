@@ -84,10 +84,12 @@ def _print_call(
 
 
 def print_why(output: Output, turn: dict[str, Any]) -> None:
-    """How the last message found its way: the step, every candidate with its score, and each call with its query and
-    rows."""
+    """How the last message found its way: the step, its reason, every candidate with its score, and each call with its
+    query and rows."""
     routing = turn["routing"]
     output.text(f"agent {turn['agent']}, by {routing['step']}; chosen: {routing['chosen'] or 'nothing'}")
+    if routing.get("reason"):
+        output.text(routing["reason"])
     if routing["candidates"]:
         output.table(
             ["score", "type", "target", "intent"],

@@ -113,6 +113,8 @@ def _put_routing(turn: TracedTurn, base: str, named: str, put: Put, thing: Put) 
     thing(routing, terms.ROUTING, f"routing of {named}")
     put(turn.turn, terms.HAS_ROUTING, routing, iri=True)
     put(routing, terms.ROUTING_STEP, turn.routing["step"])
+    if turn.routing.get("reason"):
+        put(routing, terms.ROUTING_REASON, turn.routing["reason"])
     chosen = turn.routing.get("chosen")
     if chosen:
         iri = turn.details.get("chosen_iri") or record_iri(base, "tool", str(chosen))
@@ -221,6 +223,7 @@ def turn_document(iri: str, quads: Iterator[ox.Quad]) -> dict[str, Any]:
         "citations": [{"iri": c, "label": label(c)} for c in sorted(own.get(terms.CITES, ()))],
         "routing": {
             "step": one(routing, terms.ROUTING_STEP),
+            "reason": one(routing, terms.ROUTING_REASON),
             "candidates": [
                 {
                     "intent": one(c, terms.MATCHED_PHRASE),

@@ -52,7 +52,9 @@ class Turn:
         ]
     )
     citations: list[dict[str, str]] = field(default_factory=lambda: [{"iri": BASE + "x", "label": "the x"}])
-    routing: dict[str, Any] = field(default_factory=lambda: {"step": "direct", "candidates": [], "chosen": "count_it"})
+    routing: dict[str, Any] = field(
+        default_factory=lambda: {"step": "direct", "reason": "It is near.", "candidates": [], "chosen": "count_it"}
+    )
     details: dict[str, Any] = field(
         default_factory=lambda: {
             "candidates": [
@@ -99,6 +101,7 @@ def test_a_turn_is_read_back_whole(traces: TraceStore) -> None:
     assert found["citations"] == [{"iri": BASE + "x", "label": "the x"}]
     assert found["routing"] == {
         "step": "direct",
+        "reason": "It is near.",
         "candidates": [{"intent": "count things", "target": "count_it", "score": 0.95}],
         "chosen": "count_it",
     }

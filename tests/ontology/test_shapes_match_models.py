@@ -127,7 +127,7 @@ def test_each_field_has_a_rule_that_says_the_same(model: str, field: str, info: 
     if get_origin(kind) is Literal:
         lists = [Collection(ALL, o) for r in found for o in ALL.objects(r, SH["in"])]
         (allowed,) = ({str(v).rsplit("/", 1)[-1] for v in values} for values in lists)
-        named = {"type": "{}-intent", "scope": "scope-{}"}.get(field, "{}")
+        named = {"type": "{}-intent", "scope": "scope-{}", "form": "{}-form"}.get(field, "{}")
         assert allowed == {named.format(value) for value in get_args(kind)}
     for limit, constraint in ((Ge, SH.minInclusive), (Le, SH.maxInclusive)):
         for given in info.metadata:
