@@ -28,6 +28,7 @@ from abi.agents.thread_locks import held
 from abi.agents.threads import Threads, thread_key
 from abi.agents.turn import Event, TurnResult, TurnState
 from abi.errors import Busy, StoreError, UsageError
+from abi.texts import need_whole
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -144,6 +145,7 @@ class AgentRuntime:
             raise UsageError("The message is empty.")
         if len(text) > _MESSAGE_CHARACTERS:
             raise UsageError(f"The message is longer than {_MESSAGE_CHARACTERS} characters.")
+        need_whole("The thread's name", thread_id)
         thread_id = thread_id or uuid4().hex
         key = thread_key(principal, thread_id)
         stop = stop or threading.Event()

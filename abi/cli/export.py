@@ -115,7 +115,16 @@ def _target(session: Session, out: str | None, source: str | None, root: Path) -
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Old or new, never half: written beside and then moved over."""
+    """Old or new, never half: written beside and then moved over. A device or a pipe stays what it is."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        try:
+            with path.open("wb") as out:
+                out.write(data)
+        except OSError as error:
+            raise Unreadable(f"{path} cannot be written: {error.strerror}.") from error
+        return
+    # What a link leads to is replaced, not the link.
+    path = path.resolve()
     beside = path.with_name(f".{path.name}.part")
     try:
         beside.write_bytes(data)

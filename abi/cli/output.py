@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from abi.errors import AbiError
@@ -89,6 +89,8 @@ class Output:
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             _leave_pipe()
+        except OSError as error:
+            _give_up(error)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         self._data(self._table(columns, rows, sys.stdout))
@@ -158,6 +160,8 @@ class Output:
             sys.stdout.flush()
         except BrokenPipeError:
             _leave_pipe()
+        except OSError as error:
+            _give_up(error)
 
     def _table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], stream: TextIO) -> str:
         cells = [["" if value is None else printable(str(value)) for value in row] for row in rows]
@@ -214,6 +218,19 @@ def _drawn(columns: Sequence[str], cells: list[list[str]], stream: TextIO) -> st
 
 
 def _leave_pipe() -> None:
-    """The reader went away (`abi ls | head -1`): no message, and nothing left to flush at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """The reader went away (`abi ls | head -1`): no message."""
+    _forget_stdout()
     raise SystemExit(_SIGPIPE_EXIT)
+
+
+def _give_up(error: OSError) -> NoReturn:
+    """A full disk, above all."""
+    from abi.errors import Unreadable
+
+    _forget_stdout()
+    raise Unreadable(f"The output cannot be written: {error.strerror or error}.") from error
+
+
+def _forget_stdout() -> None:
+    """Nothing is left to flush at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,6 +15,7 @@ from typing import Literal, NoReturn
 from abi.errors import QueryRefused, QuerySyntaxError
 from abi.graph.tokens import Token, tokenize
 from abi.settings import Settings
+from abi.texts import need_whole
 
 __all__ = ["Form", "Operation", "OperationKind", "Verdict", "check_query", "check_update"]
 
@@ -145,7 +146,8 @@ def _check_query(text: str, limits: _Limits, prefixes: tuple[tuple[str, str], ..
 
 def _scan(text: str, limits: _Limits, *, update: bool) -> tuple[Token, ...]:
     """Tokens of a text that is within its limits and opens no connection."""
-    size = len(text.encode("utf-8", "surrogatepass"))
+    need_whole("The query", text)
+    size = len(text.encode())
     if size > limits.bytes:
         raise QueryRefused(
             f"This text has {size:,} bytes; {limits.bytes:,} are allowed.", hint="The limit is max_query_bytes."

@@ -22,6 +22,7 @@ from abi.graph.rows import Rows
 from abi.search.normal import STOP_WORDS, content_words, normal
 from abi.search.selection import Selection
 from abi.search.vocabulary import corrected
+from abi.texts import need_whole
 
 if TYPE_CHECKING:
     from abi.search.embedder import Embedder, Vectors
@@ -95,6 +96,8 @@ def find(
     """
     if text is not None and name is not None:
         raise UsageError("A search is by text or by name, not by both.")
+    need_whole("The text of the search", text)
+    need_whole("The name", name)
     if limit < 0 or not 0 <= (min_score or 0) <= 1:
         raise UsageError("limit is 0 or more, min_score between 0 and 1.")
     if name is not None:

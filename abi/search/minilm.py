@@ -110,7 +110,8 @@ class MiniLM:
         if not len(texts):
             return vectors
         session, words = self._ready(len(texts))
-        encoded = words.encode_batch(list(texts))
+        # Its tokenizer takes no half of a character, which a message may hold.
+        encoded = words.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])
         # Neighbours of like length share a batch, so that little is padded.
         order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
         for start in range(0, len(order), BATCH):
