@@ -313,7 +313,7 @@ class OxigraphStore(GraphStore):
             try:
                 self._store.flush()
             except OSError as error:
-                raise _explain(error, self.path) from error
+                raise _explain(error, self.path, made=True) from error
 
     def close(self) -> None:
         if self._store is None:
@@ -394,7 +394,8 @@ def _open_snapshot(path: Path) -> ox.Store:
     return ox.Store.read_only(str(path))
 
 
-def _explain(error: Exception, path: Path | None) -> StoreError:
+def _explain(error: Exception, path: Path | None, *, made: bool = False) -> StoreError:
+    """`made`: the change stands in the log, and only its place in the tables could not be written."""
     text = str(error)
     where = f"the graph at {path}" if path else "the graph in memory"
     if "LOCK" in text or "lock hold" in text:
@@ -408,7 +409,10 @@ def _explain(error: Exception, path: Path | None) -> StoreError:
     if "No space left" in text or "File too large" in text or "Disk quota" in text:
         return StoreError(
             f"{where} could not be written: the disk is full ({text})",
-            hint="Nothing of this change was kept and all earlier ones are safe. Make room, then run it again.",
+            hint="All changes up to this one are kept, each whole, but a power cut could still take the last ones. "
+            "Make room, then run it again."
+            if made
+            else "Nothing of this change was kept and all earlier ones are safe. Make room, then run it again.",
         )
     hint = "`abi doctor` says more."
     if path and any(sign in text for sign in ("Corruption", "not a directory", "File exists")):

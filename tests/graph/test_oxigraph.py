@@ -171,6 +171,24 @@ def test_a_full_disk_has_clear_words(tmp_path: Path) -> None:
         assert list(store.quads(f"urn:g{store.version() + 1}")) == []
 
 
+def test_a_disk_that_is_full_after_a_change_keeps_it_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        def flush(self) -> None:
+            raise OSError("IO error: No space left on device: While appending to file: 000012.sst")
+
+    quad = ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.Literal("x"), ox.NamedNode("urn:g"))
+    with OxigraphStore.open(tmp_path / "g", create=True) as store:
+        store.apply([], [quad])
+        with monkeypatch.context() as patched, pytest.raises(StoreError, match="the disk is full") as caught:
+            patched.setattr(store, "_store", Full())
+            store.flush()
+    assert "All changes up to this one are kept" in caught.value.hint
+    with OxigraphStore.open(tmp_path / "g") as store:
+        assert list(store.quads("urn:g")) == [quad]
+
+
 def test_a_folder_that_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "g").mkdir()
     (tmp_path / "g" / "CURRENT").write_text("nonsense")
