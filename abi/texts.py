@@ -9,5 +9,7 @@ __all__ = ["need_whole"]
 
 def need_whole(what: str, text: str | None) -> None:
     """Raises UsageError where a text holds a lone surrogate. `what` begins the message."""
-    if text is not None and any("\ud800" <= c <= "\udfff" for c in text):
-        raise UsageError(f"{what} holds half of a character (a lone surrogate).", hint="Send it as UTF-8.")
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{what} holds half of a character (a lone surrogate).", hint="Send it as UTF-8.") from None
