@@ -32,6 +32,7 @@ _ARGUMENTS = {
     " threshold threshold_neighbor direct_intent_score".split(),
 }
 _INTENT = ("intent_value", "intent_type", "intent_target", "intent_scope")
+_SCOPES = ("all", "direct")
 _THRESHOLDS = ("threshold", "threshold_neighbor", "direct_intent_score")
 _OWN = frozenset(_THRESHOLDS) | {"memory", "state"}
 """Arguments that are read elsewhere, or that belong to a conversation and not to the agent."""
@@ -45,13 +46,20 @@ def read_agent_classes(module: Module, tools: dict[str, str], result: ReadResult
     """
     found = agent_classes(module)
     bases = {base for cls in found for base in bases_of(found[cls])}
+    agents: list[_AgentClass] = []
+    lost: set[str] = set()
     for name in found:
         agent = _AgentClass(name, module, found, tools, result.file.absolute.parent)
         if name in bases and not agent.text("description"):
-            continue  # it is there for others to be made of
-        record, lines = agent.record(result)
-        if record is not None:
-            result.add(record, lines)
+            lost.add(agent.own_name())  # it is there for others to be made of
+            continue
+        agent.read(result)
+        agents.append(agent)
+    _leave_out(agents, lost)
+    for agent in agents:
+        name = agent.name
+        if agent.made is not None and not agent.unread:
+            result.add(*agent.made)
         for fault in agent.unread:
             message = f"The class {name} is no agent of the catalog: {fault.message}"
             result.fault(fault.line, f"{name}.{fault.field}", "agent-class-unread", message, fault.fix, "warning")
@@ -66,6 +74,19 @@ def agent_classes(module: Module) -> dict[str, ast.ClassDef]:
     return found
 
 
+def _leave_out(agents: list[_AgentClass], lost: set[str]) -> None:
+    """Says of those that need an agent that is `lost`, or left out, that they are left out too."""
+    while True:
+        lost |= {agent.own_name() for agent in agents if agent.unread}
+        needy = [agent for agent in agents if not agent.unread and lost & agent.needs.keys()]
+        if not needy:
+            return
+        for agent in needy:
+            for name in sorted(lost & agent.needs.keys()):
+                field, node = agent.needs[name]
+                agent.left(Unread(node, field, f"the agent {name} is none either.", f"See what is said of {name}."))
+
+
 class _AgentClass(ClassSyntax):
     """A class that is an agent; `tools` are those of its file, `folder` is where it lies."""
 
@@ -75,28 +96,38 @@ class _AgentClass(ClassSyntax):
         super().__init__(name, module, known)
         self._tools = tools
         self._folder = folder
+        self.needs: dict[str, tuple[str, ast.expr]] = {}
+        """Agents of this file that it names: in which field, and where."""
+        self.made: tuple[AgentSpecification, dict[str, int]] | None = None
 
-    def record(self, result: ReadResult) -> tuple[AgentSpecification | None, dict[str, int]]:
-        """The agent, or None where not all of it can be read; `unread` then says what."""
+    def own_name(self) -> str:
+        """Its name as others find it, whether or not all of it can be read."""
+        other = _AgentClass(self.name, self.module, self.known, self._tools, self._folder)
+        given = other.arguments(other._positional())
+        return agent_name(other.text_of(given.get("name"), "name") or other.text("name") or self.name)
+
+    def read(self, result: ReadResult) -> None:
+        """Makes the agent, with the lines of its parts, unless not all of it can be read; `unread` then says what."""
         given = self.arguments(self._positional())
         for node in self.functions():
             if node.name in _MACHINE:
                 self.left(Unread(node, node.name, f"its own {node.name} is known to Python only."))
         name = agent_name(self.text_of(given.get("name"), "name") or self.text("name") or self.name)
+        before = len(self.unread)
         description = self.text_of(given.get("description"), "description") or self.text("description")
-        if not description:
+        if not description and len(self.unread) == before:
             fix = 'Write description = "..." in the class.'
             self.left(Unread(self.known[self.name], "description", "it has no description.", fix))
         prompt = self._prompt(given.get("configuration")) or self.text("system_prompt")
         tools, below = self._members(given)
-        fields: dict[str, Any] = {n: v for n in _THRESHOLDS if (v := self.number(given.get(n), n)) is not None}
+        fields: dict[str, Any] = {n: v for n in _THRESHOLDS if (v := self._share(given.get(n), n)) is not None}
         for flag in ("sequential_supervisor", "delegates_to_abi"):
-            fields[flag] = self.value(self.attribute(flag), flag) is True
+            fields[flag] = self.flag(flag)
         model = self._model(given.get("chat_model"))
         intents = self._intents(given.get("intents"), name, result)
         own = {node.name for node in self.functions()}
         if self.unread:
-            return None, {}
+            return
         record = AgentSpecification(
             name=name,
             description=description,
@@ -115,7 +146,13 @@ class _AgentClass(ClassSyntax):
             value = self.attribute(key)
             if value is not None and key not in lines:
                 lines[key] = value.lineno
-        return record, lines | {f"intents.{i.name}": i.source.line for i in intents if i.source}
+        self.made = record, lines | {f"intents.{i.name}": i.source.line for i in intents if i.source}
+
+    def _share(self, node: ast.expr | None, field: str) -> float | None:
+        value = self.number(node, field)
+        if node is not None and value is not None and not 0 <= value <= 1:
+            self.left(Unread(node, field, f"its {field} must be between 0 and 1.", "Change it."))
+        return value
 
     def _positional(self) -> list[str]:
         for cls in self.lineage():
@@ -151,8 +188,14 @@ class _AgentClass(ClassSyntax):
         if isinstance(made, ast.Call) and self.module.origin(made.func) in ("abi.ChatModel", "abi.agents.ChatModel"):
             given = dict(zip(("model_id", "provider"), made.args, strict=False))
             given |= {k.arg: k.value for k in made.keywords if k.arg}
+            before = len(self.unread)
             texts = [self.text_of(given.get(part), "chat_model") for part in ("provider", "model_id")]
-            return ":".join(texts) if all(texts) else None
+            if all(texts):
+                return ":".join(texts)
+            if len(self.unread) == before:
+                fix = 'Write ChatModel(model_id="...", provider="...").'
+                self.left(Unread(node, "chat_model", "its chat_model lacks its provider or its model_id.", fix))
+            return None
         return self.text_of(node, "chat_model") or None
 
     def _members(self, given: dict[str, ast.expr]) -> tuple[list[str], list[str]]:
@@ -160,12 +203,12 @@ class _AgentClass(ClassSyntax):
         tools: list[str] = []
         below: list[str] = []
         for item in self.items(given.get("tools"), "tools"):
-            if (agent := self._agent(item)) is not None:
+            if (agent := self._agent(item, "tools")) is not None:
                 below.append(agent)
             elif (tool := self._tool(item)) is not None:
                 tools.append(tool)
         for item in self.items(given.get("agents"), "agents"):
-            if (agent := self._agent(item)) is not None:
+            if (agent := self._agent(item, "agents")) is not None:
                 below.append(agent)
             else:
                 fix = "Name an agent class there: Other.New()."
@@ -184,9 +227,9 @@ class _AgentClass(ClassSyntax):
         self.left(Unread(node, "tools", f"{what} is not marked with @tool.", fix))
         return None
 
-    def _agent(self, node: ast.expr) -> str | None:
+    def _agent(self, node: ast.expr, field: str) -> str | None:
         """The name of the agent that `Other`, `Other()`, `Other.New()` or one of these `.duplicate()` stands for."""
-        node = self.named(node)
+        place, node = node, self.named(node)
         while isinstance(node, ast.Call):
             own = {k.arg for k in node.keywords} - {"agent_shared_state", "agent_configuration", *_OWN}
             if own or node.args:
@@ -196,9 +239,9 @@ class _AgentClass(ClassSyntax):
                 node = node.value
         name = dotted(node)
         if name in self.known:
-            other = _AgentClass(name, self.module, self.known, self._tools, self._folder)
-            given = other.arguments(other._positional())
-            return agent_name(other.text_of(given.get("name"), "name") or other.text("name") or name)
+            own_name = _AgentClass(name, self.module, self.known, self._tools, self._folder).own_name()
+            self.needs.setdefault(own_name, (field, place))
+            return own_name
         last = self.module.origin(node).rpartition(".")[2]
         # Of another file nothing is known but the name; classes are written like this, functions are not.
         return agent_name(last) if last[:1].isupper() and self._is_beside(node) else None
@@ -222,7 +265,7 @@ class _AgentClass(ClassSyntax):
             kind = self._word(given.get("intent_type"))
             target = self._target(given.get("intent_target"), kind)
             scope = self._word(given.get("intent_scope")) or "all"
-            if not phrase or not target or kind not in ("agent", "tool", "raw"):
+            if not phrase or not target or kind not in ("agent", "tool", "raw") or scope not in _SCOPES:
                 if not self.unread:
                     fix = 'Write Intent("what is said", IntentType.TOOL, "name_of_the_tool").'
                     self.left(Unread(call, "intents", "one of its intents is incomplete.", fix))
@@ -258,6 +301,8 @@ class _AgentClass(ClassSyntax):
         if kind == "tool" and name in self._tools:
             return self._tools[name]
         if kind == "agent" and name in self.known:
-            return self._agent(node) or ""
+            return self._agent(node, "intents") or ""
         text = self.text_of(node, "intents")
+        if kind == "agent" and text:
+            self.needs.setdefault(agent_name(text), ("intents", node))
         return text if kind == "raw" else agent_name(text)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassSyntax", "Unread", "bases_of"]
 
+_MOST_PARTS = 10_000
+"""Lists that one list may be put together of."""
+
 _FIX = "Write it out where it stands, or leave the class to Python."
 
 
@@ -64,8 +67,7 @@ class ClassSyntax:
         return None
 
     def text(self, name: str) -> str:
-        value = self.value(self.attribute(name), name)
-        return value if isinstance(value, str) else ""
+        return self.text_of(self.attribute(name), name)
 
     # What it is made with
 
@@ -83,7 +85,11 @@ class ClassSyntax:
                 fix = f"Write {what} there, with every part by its name."
                 self.left(Unread(node, node.name, f"its {node.name} cannot be read.", fix))
                 return {}
-            given = dict(zip(positional, call.args, strict=False))
+            placed = [a for a in call.args if not isinstance(a, ast.Starred)]
+            given = dict(zip(positional, placed, strict=False))
+            for starred in (a for a in call.args if isinstance(a, ast.Starred)):
+                if node.args.vararg is None or dotted(starred.value) != node.args.vararg.arg:
+                    self.left(Unread(starred, node.name, "* arguments are only known when it runs."))
             for keyword in call.keywords:
                 handed_on = node.args.kwarg is not None and dotted(keyword.value) == node.args.kwarg.arg
                 if keyword.arg is None and not handed_on:
@@ -157,22 +163,47 @@ class ClassSyntax:
 
     def number(self, node: ast.expr | None, field: str) -> float | None:
         value = self.value(node, field)
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        if value is NO_VALUE:
+            return None
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return value
+        assert node is not None
+        self.left(Unread(node, field, f"its {field} must be a number.", "Write a number there."))
+        return None
 
-    def items(self, node: ast.expr | None, field: str) -> Iterator[ast.expr]:
+    def flag(self, name: str) -> bool:
+        """An attribute that is True or False; False where it is not there."""
+        node = self.attribute(name)
+        value = self.value(node, name)
+        if node is not None and value is not NO_VALUE and not isinstance(value, bool):
+            self.left(Unread(node, name, f"its {name} must be True or False.", "Write True or False there."))
+        return value is True
+
+    def items(self, node: ast.expr | None, field: str) -> list[ast.expr]:
         """The items of a list that is written out, or put together of such."""
-        if node is None:
-            return
-        node = self.named(node)
-        match node:
-            case ast.List() | ast.Tuple():
-                for item in node.elts:
-                    yield from self.items(item.value, field) if isinstance(item, ast.Starred) else [item]
-            case ast.BinOp(op=ast.Add()):
-                yield from self.items(node.left, field)
-                yield from self.items(node.right, field)
-            case _:
-                self.left(Unread(node, field, f"its {field} are only known when it runs."))
+        found: list[ast.expr] = []
+        waiting: list[ast.expr] = [] if node is None else [node]
+        for _ in range(_MOST_PARTS):
+            if not waiting:
+                return found
+            match part := self.named(waiting.pop()):
+                case ast.List() | ast.Tuple() if any(isinstance(item, ast.Starred) for item in part.elts):
+                    waiting += reversed(_parts(part.elts))
+                case ast.List() | ast.Tuple():
+                    found += part.elts
+                case ast.BinOp(op=ast.Add()):
+                    waiting += (part.right, part.left)
+                case _:
+                    self.left(Unread(part, field, f"its {field} are only known when it runs."))
+        # A list that is made of itself, or doubled again and again: what its name stood for in between is not known.
+        assert node is not None
+        self.left(Unread(node, field, f"its {field} are only known when it runs."))
+        return []
+
+
+def _parts(items: Sequence[ast.expr]) -> list[ast.expr]:
+    """Items of a list as lists that can be joined: each plain one as a list of its own."""
+    return [i.value if isinstance(i, ast.Starred) else ast.copy_location(ast.List([i], ast.Load()), i) for i in items]
 
 
 def bases_of(node: ast.ClassDef) -> list[str]:

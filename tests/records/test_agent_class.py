@@ -167,6 +167,16 @@ def test_where_a_class_stands_and_what_listens_is_kept(read: Read) -> None:
     assert result.line(sums, "description") == 26 and result.line(sums, "threshold") == 30
 
 
+DEFINED = "\n".join(
+    [
+        "GROWN = [double]",
+        "GROWN = GROWN + [half]",
+        "HELD = [*HELD]",
+        "D0 = []",
+        *(f"D{n} = [*D{n - 1}, *D{n - 1}]" for n in range(1, 41)),
+        "ARGUMENTS = ['odd', 'Odd.']",
+    ]
+)
 UNREAD: dict[str, tuple[str, str]] = {
     "a model that is made": ("chat_model=make_model()", "chat_model"),
     "a prompt that is put together": ("configuration=AgentConfiguration(system_prompt=f'{double}')", "system_prompt"),
@@ -181,6 +191,17 @@ UNREAD: dict[str, tuple[str, str]] = {
     "an intent without an end": ("intents=[Intent('hello', IntentType.RAW)]", "intents"),
     "stars": ("**{'tools': [double]}", "New"),
     "a name that is no text": ("name=4", "name"),
+    "a threshold out of range": ("threshold=7", "threshold"),
+    "a threshold below all": ("threshold_neighbor=-0.1", "threshold_neighbor"),
+    "a threshold beyond any number": (f"direct_intent_score={'9' * 400}", "direct_intent_score"),
+    "a threshold in words": ("threshold='0.5'", "threshold"),
+    "a threshold that is a flag": ("threshold=True", "threshold"),
+    "a scope that there is not": ("intents=[Intent('hello', 'raw', 'Hi.', 'everywhere')]", "intents"),
+    "a model of nobody": ("chat_model=ChatModel(model_id='gpt-5')", "chat_model"),
+    "tools that grow": ("tools=GROWN", "tools"),
+    "tools that hold themselves": ("tools=HELD", "tools"),
+    "tools that double": ("tools=D40", "tools"),
+    "arguments in a list": ("*ARGUMENTS", "New"),
 }
 
 
@@ -188,6 +209,7 @@ UNREAD: dict[str, tuple[str, str]] = {
 def test_a_class_that_is_only_known_when_it_runs_stays_in_python(read: Read, what: str) -> None:
     given, field = UNREAD[what]
     text = f"""
+{DEFINED}
 from json import JSONDecoder, loads
 class Odd(IntentAgent):
     description = "Odd."
@@ -196,7 +218,8 @@ class Odd(IntentAgent):
         return cls({given})
 """
     result = read(HEAD + text, "agents/odd.py")
-    assert places(result) == {(24, f"Odd.{field}", "agent-class-unread")}
+    line = 25 + DEFINED.count("\n")
+    assert places(result) == {(line, f"Odd.{field}", "agent-class-unread")}
     assert {f.severity for f in result.findings} == {"warning"}
     assert set(agents_of(result)) == {"guide"}
 
@@ -223,6 +246,78 @@ class Odd(Agent):
 def test_a_new_that_does_more_than_make_the_agent_is_not_read(read: Read, body: str) -> None:
     text = f"class Odd(Agent):\n    description = 'Odd.'\n    @classmethod\n    def New(cls):\n        {body}\n"
     assert (21, "Odd.New", "agent-class-unread") in places(read(HEAD + text, "agents/odd.py"))
+
+
+def test_what_a_caller_hands_on_is_not_of_the_class(read: Read) -> None:
+    text = """
+class Sums(Agent):
+    description = "Does sums."
+    @classmethod
+    def New(cls, *given, **more):
+        return cls(*given, **more)
+"""
+    result = read(HEAD + text, "agents/sums.py")
+    assert result.findings == []
+    assert agents_of(result)["Sums"].description == "Does sums."
+
+
+@pytest.mark.parametrize("value", ["'yes'", "1", "flag()"])
+def test_a_flag_is_true_or_false(read: Read, value: str) -> None:
+    result = read(HEAD + f"class Odd(Agent):\n    description = 'Odd.'\n    delegates_to_abi = {value}\n", "a.py")
+    assert places(result) == {(20, "Odd.delegates_to_abi", "agent-class-unread")}
+    assert set(agents_of(result)) == {"guide"}
+
+
+@pytest.mark.parametrize("value", ["4", "open('it').read()", "'half \\ud800'"])
+def test_a_description_that_is_there_is_not_said_to_be_missing(read: Read, value: str) -> None:
+    result = read(HEAD + f"class Odd(Agent):\n    description = {value}\n", "a.py")
+    assert places(result) == {(19, "Odd.description", "agent-class-unread")}
+
+
+def test_who_needs_an_agent_that_is_left_out_is_left_out_too(read: Read) -> None:
+    text = """
+class Chief(IntentAgent):
+    description = "Over the middle."
+    @classmethod
+    def New(cls):
+        return cls(agents=[Guide.New()], intents=[Intent("do it", IntentType.AGENT, "middle")])
+class Middle(Agent):
+    name = "middle"
+    description = "Over one that is only known when it runs."
+    @classmethod
+    def New(cls):
+        return cls(agents=[Odd.New()])
+class Odd(Agent):
+    description = "Odd."
+    @classmethod
+    def New(cls):
+        return cls(tools=[len])
+"""
+    result = read(HEAD + text, "agents/team.py")
+    assert places(result) == {
+        (23, "Chief.intents", "agent-class-unread"),
+        (29, "Middle.agents", "agent-class-unread"),
+        (34, "Odd.tools", "agent-class-unread"),
+    }
+    assert set(agents_of(result)) == {"guide"}
+
+
+def test_agents_in_a_circle_are_read(read: Read) -> None:
+    text = """
+class Left(Agent):
+    description = "Left."
+    @classmethod
+    def New(cls):
+        return cls(agents=[Right.New()])
+class Right(Agent):
+    description = "Right."
+    @classmethod
+    def New(cls):
+        return cls(agents=[Left.New()])
+"""
+    result = read(HEAD + text, "agents/circle.py")
+    assert result.findings == []
+    assert {n: a.agents for n, a in agents_of(result).items() if a.agents} == {"Left": ["Right"], "Right": ["Left"]}
 
 
 def test_tools_and_agents_of_files_beside_go_by_their_names(read: Read) -> None:
