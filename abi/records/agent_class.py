@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from abi.records.agent import agent_name, intent_name
 from abi.records.class_syntax import ClassSyntax, Unread, bases_of
+from abi.records.python_beside import PythonBeside, beside
 from abi.records.python_types import Module, dotted
 from abi.records.record import AgentHook, AgentSpecification, Intent, SystemPrompt
+from abi.records.scan import SourceFile
 
 if TYPE_CHECKING:
     from abi.records.reader import ReadResult
@@ -39,17 +41,20 @@ _OWN = frozenset(_THRESHOLDS) | {"memory", "state"}
 _MACHINE = ("build_graph", "duplicate", "invoke", "stream", "as_tools", "team")
 
 
-def read_agent_classes(module: Module, tools: dict[str, str], result: ReadResult) -> None:
+def read_agent_classes(
+    module: Module, tools: dict[str, str], result: ReadResult, seen: frozenset[Path] = frozenset()
+) -> None:
     """Adds an AgentSpecification for each agent class that can be read whole, and a warning for what cannot.
 
-    `tools`: names of the file's tools by the names of their functions.
+    `tools`: names of the file's tools by the names of their functions. `seen`: files that led to this one.
     """
+    seen |= {result.file.absolute}
     found = agent_classes(module)
     bases = {base for cls in found for base in bases_of(found[cls])}
     agents: list[_AgentClass] = []
     lost: set[str] = set()
     for name in found:
-        agent = _AgentClass(name, module, found, tools, result.file.absolute.parent)
+        agent = _AgentClass(name, module, found, tools, result.file.absolute, seen)
         if name in bases and not agent.text("description"):
             lost.add(agent.own_name())  # it is there for others to be made of
             continue
@@ -88,21 +93,28 @@ def _leave_out(agents: list[_AgentClass], lost: set[str]) -> None:
 
 
 class _AgentClass(ClassSyntax):
-    """A class that is an agent; `tools` are those of its file, `folder` is where it lies."""
+    """A class that is an agent; `tools` are those of its `file`; `seen` files are not read again."""
 
     def __init__(
-        self, name: str, module: Module, known: dict[str, ast.ClassDef], tools: dict[str, str], folder: Path
+        self,
+        name: str,
+        module: Module,
+        known: dict[str, ast.ClassDef],
+        tools: dict[str, str],
+        file: Path,
+        seen: frozenset[Path],
     ) -> None:
         super().__init__(name, module, known)
         self._tools = tools
-        self._folder = folder
+        self._file = file
+        self._seen = seen
         self.needs: dict[str, tuple[str, ast.expr]] = {}
         """Agents of this file that it names: in which field, and where."""
         self.made: tuple[AgentSpecification, dict[str, int]] | None = None
 
     def own_name(self) -> str:
         """Its name as others find it, whether or not all of it can be read."""
-        other = _AgentClass(self.name, self.module, self.known, self._tools, self._folder)
+        other = _AgentClass(self.name, self.module, self.known, self._tools, self._file, self._seen)
         given = other.arguments(other._positional())
         return agent_name(other.text_of(given.get("name"), "name") or other.text("name") or self.name)
 
@@ -220,8 +232,9 @@ class _AgentClass(ClassSyntax):
         name = dotted(node)
         if name in self._tools:
             return self._tools[name]
-        if self._is_beside(node):
-            return self.module.origin(node).rpartition(".")[2]  # a tool of another file goes by its function's name
+        other = self._beside(node)
+        if other is not None and other[1] in other[0].tools:
+            return other[0].tools[other[1]]
         what = f"the tool {name}" if name else "one of its tools"
         fix = "Mark it with @tool, at the top level of a file of the workspace."
         self.left(Unread(node, "tools", f"{what} is not marked with @tool.", fix))
@@ -239,19 +252,35 @@ class _AgentClass(ClassSyntax):
                 node = node.value
         name = dotted(node)
         if name in self.known:
-            own_name = _AgentClass(name, self.module, self.known, self._tools, self._folder).own_name()
+            own_name = _AgentClass(name, self.module, self.known, self._tools, self._file, self._seen).own_name()
             self.needs.setdefault(own_name, (field, place))
             return own_name
-        last = self.module.origin(node).rpartition(".")[2]
-        # Of another file nothing is known but the name; classes are written like this, functions are not.
-        return agent_name(last) if last[:1].isupper() and self._is_beside(node) else None
+        return self._agent_beside(node, field, place)
 
-    def _is_beside(self, node: ast.expr) -> bool:
-        """Whether a name is imported from another file of the same folder, where the file itself finds it."""
+    def _agent_beside(self, node: ast.expr, field: str, place: ast.expr) -> str | None:
+        """The name of an agent class of another file; one that is left out there takes this one with it."""
+        from abi.records.reader import ReadResult
+
+        other = self._beside(node)
+        classes = agent_classes(other[0].module) if other is not None else {}
+        if other is None or other[1] not in classes:
+            return None
+        there, name = other
+        own_name = _AgentClass(name, there.module, classes, there.tools, there.path, self._seen).own_name()
+        if there.path in self._seen:  # files may import each other
+            return own_name
+        result = ReadResult(SourceFile(there.path.name, there.path, 0, 0))
+        read_agent_classes(there.module, there.tools, result, self._seen)
+        if all(r.class_name != name for r in result.records if isinstance(r, AgentSpecification)):
+            fix = f"`abi check` says of {there.path.name} why."
+            self.left(Unread(place, field, f"the agent {name} of {there.path.name} is none either.", fix))
+        return own_name
+
+    def _beside(self, node: ast.expr) -> tuple[PythonBeside, str] | None:
+        """The file of the same folder that a name is imported from, as Python finds it, and its name there."""
         if dotted(node).partition(".")[0] not in self.module.imports:
-            return False
-        top = self.module.origin(node).partition(".")[0]
-        return (self._folder / f"{top}.py").is_file() or (self._folder / top).is_dir()
+            return None
+        return beside(self.module.origin(node), self._file.parent)
 
     def _intents(self, node: ast.expr | None, agent: str, result: ReadResult) -> list[Intent]:
         intents: list[Intent] = []

@@ -320,20 +320,79 @@ class Right(Agent):
     assert {n: a.agents for n, a in agents_of(result).items() if a.agents} == {"Left": ["Right"], "Right": ["Left"]}
 
 
-def test_tools_and_agents_of_files_beside_go_by_their_names(read: Read) -> None:
-    read("x = 1\n", "agents/others.py")
-    text = """
-from others import Other, find
+OTHERS = """
+from abi import Agent, Workflow, tool
+from sums import Sums
+
+@tool(name="find_it")
+def find(x: int) -> int:
+    "Finds."
+    return x
+
+class Other(Agent):
+    name = "distant"
+    description = "Is elsewhere."
+    @classmethod
+    def New(cls):
+        return cls(agents=[Sums.New()])
+
+class Above(Agent):
+    description = "Needs what is left out."
+    @classmethod
+    def New(cls):
+        return cls(agents=[Odd.New()])
+
+class Odd(Agent):
+    description = "Odd."
+    @classmethod
+    def New(cls):
+        return cls(chat_model=make_model())
+
+def plain(x: int) -> int:
+    return x
+"""
+SUMS = """
+from others import Above, Other, find, plain
 class Sums(Agent):
     description = "Does sums."
     @classmethod
     def New(cls):
-        return cls(tools=[find], agents=[Other.New()])
+        return cls(tools=[{tools}], agents=[{agents}])
 """
-    result = read(HEAD + text, "agents/sums.py")
+
+
+def test_tools_and_agents_of_files_beside_have_the_names_that_they_have_there(read: Read) -> None:
+    text = HEAD + SUMS.format(tools="find", agents="Other.New()")
+    read(text, "agents/sums.py")
+    other = read(OTHERS, "agents/others.py")
+    assert agents_of(other)["distant"].agents == ["Sums"]  # files may import each other
+    result = read(text, "agents/sums.py")
     assert result.findings == []
-    sums = agents_of(result)["Sums"]
-    assert (sums.tools, sums.agents) == (["find"], ["Other"])
+    assert (agents_of(result)["Sums"].tools, agents_of(result)["Sums"].agents) == (["find_it"], ["distant"])
+
+
+@pytest.mark.parametrize(
+    ("tools", "agents", "said"),
+    [
+        ("plain", "", "the tool plain is not marked"),
+        ("", "Above.New()", "the agent Above of others.py is none either"),
+        ("", "missing.Other()", "one of its agents is only known when it runs"),
+    ],
+)
+def test_what_is_none_in_the_file_beside_is_none_here(read: Read, tools: str, agents: str, said: str) -> None:
+    read(OTHERS, "agents/others.py")
+    result = read(HEAD + SUMS.format(tools=tools, agents=agents), "agents/sums.py")
+    assert "Sums" not in agents_of(result)
+    (finding,) = result.findings
+    assert (finding.severity, finding.code) == ("warning", "agent-class-unread") and said in finding.message
+
+
+@pytest.mark.parametrize("other", ["class Other(", "\x00", "x = 1\n", "import nothing\n"])
+def test_a_file_beside_that_says_nothing_leaves_the_class_to_python(read: Read, other: str) -> None:
+    read(other, "agents/others.py")
+    result = read(HEAD + SUMS.format(tools="find", agents="Other.New()"), "agents/sums.py")
+    assert "Sums" not in agents_of(result)
+    assert {(f.severity, f.code) for f in result.findings} == {("warning", "agent-class-unread")}
 
 
 def test_classes_of_others_are_no_agents(read: Read) -> None:
